@@ -1,0 +1,1 @@
+"""Pinned tools, built where a machine has none."""
