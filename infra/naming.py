@@ -14,7 +14,7 @@ def namespace(team: str) -> str:
 
 
 def cluster_queue(team: str) -> str:
-    """The cluster-wide queue that holds a team's quota; its namespaced counterpart is named after the team."""
+    """The cluster-wide queue with a team's quota; the queue in its namespace is named after the team."""
     return f"team-{team}"
 
 
@@ -24,7 +24,7 @@ def volume(stack: str, team: str, kind: str) -> str:
 
 
 def run_id(name: str, specification: Any) -> str:
-    """The run's name as a DNS label plus a hash of all that it declares: another specification is another run."""
+    """The run's name plus a hash of all that it declares: another specification is another run."""
     text = json.dumps(specification, sort_keys=True, ensure_ascii=False, default=str)
     digest = hashlib.sha256(text.encode()).hexdigest()[:HASH_DIGITS]
     return f"{name.replace('_', '-')}-{digest}"
@@ -33,4 +33,6 @@ def run_id(name: str, specification: Any) -> str:
 def run_labels(*, stack: str, team: str, run: str, run_id: str, purpose: str) -> dict[str, str]:
     """The labels on every object of a run."""
     values = {"stack": stack, "team": team, "run": run, "run-id": run_id, "purpose": purpose}
-    return {f"{DOMAIN}/{key}": value for key, value in values.items()} | {"app.kubernetes.io/managed-by": "trainyard"}
+    return {f"{DOMAIN}/{key}": value for key, value in values.items()} | {
+        "app.kubernetes.io/managed-by": "trainyard"
+    }

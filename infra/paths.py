@@ -17,6 +17,11 @@ def state_dir() -> Path:
     return Path(os.environ.get("TRAINYARD_STATE") or "/var/lib/trainyard")
 
 
+def store_dir() -> Path:
+    """Container images: rebuildable, and shared by states where `TRAINYARD_STORE` says so."""
+    return Path(os.environ.get("TRAINYARD_STORE") or state_dir())
+
+
 def vault_dir() -> Path:
     """The local vault: data sets, checkpoints and records that outlive every environment."""
     return state_dir() / "vault"

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Final
 
+from infra.quantity import parse_quantity
 from policies.pods import PodTemplate
 from policies.problems import Problem, guarded, in_each_pod, report
-from policies.quantities import parse_quantity
 from policies.reading import Manifest, Node
 
 CONTROL: Final = "Trainyard resources, R4.1"

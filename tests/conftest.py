@@ -6,7 +6,9 @@ import pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--update-goldens", action="store_true", help="write the golden files from what is rendered now")
+    parser.addoption(
+        "--update-goldens", action="store_true", help="write the golden files from what is rendered now"
+    )
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Run files as teams already write them, brought into the form of `RunSpec`.
 
-Two job formats in use are accepted besides our own: one names the run in `task` and splits resources, parallelism,
-storage and recovery into sections; the other nests everything under `task`.
+Two job formats in use are accepted besides our own: one names the run in `task` and has sections for
+resources, parallelism, storage and recovery; the other nests everything under `task`.
 """
 
 from collections.abc import Mapping
@@ -64,7 +64,9 @@ def _from_nested(task: Mapping[str, Any], *, origin: str) -> dict[str, Any]:
     replicas = _mapping(task, "replicas", {"worker"}, origin=origin, at="task.")
     resources = _mapping(task, "resources", {"accelerator", "cpu", "memory"}, origin=origin, at="task.")
     storage = _mapping(task, "storage", {"data_path", "checkpoint_path"}, origin=origin, at="task.")
-    native: dict[str, Any] = {key: task[key] for key in ("name", "queue", "priority", "command") if key in task}
+    native: dict[str, Any] = {
+        key: task[key] for key in ("name", "queue", "priority", "command") if key in task
+    }
     native["nodes"] = replicas.get("worker")
     native["cards_per_node"] = resources.get("accelerator")
     native["resources"] = {key: resources[key] for key in ("cpu", "memory") if key in resources}
@@ -75,7 +77,9 @@ def _from_nested(task: Mapping[str, Any], *, origin: str) -> dict[str, Any]:
 
 
 def _env(value: Any, *, origin: str) -> dict[str, Any]:
-    if not isinstance(value, list) or any(not isinstance(i, Mapping) or set(i) != {"name", "value"} for i in value):
+    if not isinstance(value, list) or any(
+        not isinstance(i, Mapping) or set(i) != {"name", "value"} for i in value
+    ):
         raise InvalidInput(f"{origin}: task.env: expected a list of name and value")
     names = [str(item["name"]) for item in value]
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -84,7 +88,9 @@ def _env(value: Any, *, origin: str) -> dict[str, Any]:
     return {str(item["name"]): item["value"] for item in value}
 
 
-def _mapping(value: Mapping[str, Any], key: str, fields: set[str], *, origin: str, at: str = "") -> Mapping[str, Any]:
+def _mapping(
+    value: Mapping[str, Any], key: str, fields: set[str], *, origin: str, at: str = ""
+) -> Mapping[str, Any]:
     section = value.get(key, {})
     if not isinstance(section, Mapping):
         raise InvalidInput(f"{origin}: {at}{key}: expected a mapping")
@@ -95,4 +101,6 @@ def _mapping(value: Mapping[str, Any], key: str, fields: set[str], *, origin: st
 def _only(section: Mapping[str, Any], fields: set[str], *, at: str, origin: str) -> None:
     unknown = sorted(str(key) for key in section if key not in fields)
     if unknown:
-        raise InvalidInput(f"{origin}: {at}{unknown[0]}: no such field; allowed here: {', '.join(sorted(fields))}")
+        raise InvalidInput(
+            f"{origin}: {at}{unknown[0]}: no such field; allowed here: {', '.join(sorted(fields))}"
+        )

@@ -15,7 +15,7 @@ METRICS_PORT = 9400
 
 @dataclass(frozen=True)
 class Mount:
-    """A volume of the team in a worker: `path` is where it is mounted, `directory` what the run uses of it."""
+    """A volume of the team in a worker: mounted at `path`, of which the run uses `directory`."""
 
     path: str
     directory: str
@@ -72,7 +72,11 @@ def _mount(location: str, *, volume: str) -> Mount:
 def _config(
     spec: RunSpec, *, identity: str, data: Mount, checkpoints: Mount, kind: Accelerator, version: str | None
 ) -> dict[str, Any]:
-    degrees = {"data": spec.data_parallel, "tensor": spec.parallelism.tensor, "pipeline": spec.parallelism.pipeline}
+    degrees = {
+        "data": spec.data_parallel,
+        "tensor": spec.parallelism.tensor,
+        "pipeline": spec.parallelism.pipeline,
+    }
     return {
         "schema_version": 1,
         "run": {"id": identity, "name": spec.name.replace("_", "-"), "stage": spec.stage, "seed": spec.seed},

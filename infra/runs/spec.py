@@ -40,7 +40,9 @@ class Storage(Section):
     @classmethod
     def _inside_the_volume(cls, value: str | None) -> str | None:
         if value and (".." in value.split("/") or any(ord(c) < 32 for c in value) or value.strip("/") == ""):
-            raise ValueError("must name a directory inside the volume: no '..', no control characters, not the root")
+            raise ValueError(
+                "must name a directory inside the volume: no '..', no control characters, not the root"
+            )
         return value
 
 
@@ -69,7 +71,7 @@ class RunSpec(Section):
     auto_restart: bool = True
     max_restarts: Annotated[int, Field(ge=0, le=100)] = 3
     time_limit: str | None = None
-    env: dict[str, str] = {}
+    env: dict[str, str] = Field(default_factory=dict)
     command: tuple[str, ...] | None = None
     metrics: tuple[str, ...] = DEFAULT_METRICS
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
@@ -117,10 +119,16 @@ class RunSpec(Section):
         tensor, pipeline, declared = self.parallelism.tensor, self.parallelism.pipeline, self.parallelism.data
         cards = f"{self.nodes} nodes x {self.cards_per_node} cards = {self.world_size}"
         if self.world_size % (tensor * pipeline):
-            raise ValueError(f"parallelism: {cards} is not divisible by tensor {tensor} x pipeline {pipeline}")
+            raise ValueError(
+                f"parallelism: {cards} is not divisible by tensor {tensor} x pipeline {pipeline}"
+            )
         if declared is not None and declared != self.data_parallel:
-            product = f"data {declared} x tensor {tensor} x pipeline {pipeline} = {declared * tensor * pipeline}"
-            raise ValueError(f"parallelism: {product}, but {cards}; set data to {self.data_parallel} or leave it out")
+            product = (
+                f"data {declared} x tensor {tensor} x pipeline {pipeline} = {declared * tensor * pipeline}"
+            )
+            raise ValueError(
+                f"parallelism: {product}, but {cards}; set data to {self.data_parallel} or leave it out"
+            )
         return self
 
     @model_validator(mode="after")

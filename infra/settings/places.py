@@ -42,7 +42,7 @@ class Team(Section):
 
 
 class Dataset(Section):
-    """A prepared data set in the vault; a `version` pins it, else the one in the vault is used and recorded."""
+    """A prepared data set in the vault; without `version`, the one there is used and recorded."""
 
     name: Name
     version: Annotated[str, Field(pattern=r"^[0-9a-f]{12,64}$")] | None = None

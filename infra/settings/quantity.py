@@ -1,9 +1,10 @@
-"""Kubernetes quantities such as 500m, 2 or 4Gi, checked as they are read."""
+"""Quantities in stack and run files, checked as they are read."""
 
 from typing import Annotated
 
-from kubernetes.utils.quantity import parse_quantity
 from pydantic import AfterValidator, BeforeValidator
+
+from infra.quantity import parse_quantity
 
 
 def _as_text(value: object) -> object:
@@ -11,11 +12,10 @@ def _as_text(value: object) -> object:
 
 
 def _positive(value: str) -> str:
-    try:
-        amount = parse_quantity(value)
-    except ValueError:
-        raise ValueError("not a quantity; write it as 500m, 2 or 4Gi") from None
-    if amount <= 0:
+    parsed = parse_quantity(value)
+    if parsed is None:
+        raise ValueError("not a quantity; write it as 500m, 2 or 4Gi")
+    if parsed <= 0:
         raise ValueError("must be above zero")
     return value
 
@@ -24,5 +24,5 @@ Quantity = Annotated[str, BeforeValidator(_as_text), AfterValidator(_positive)]
 
 
 def amount(quantity: str) -> float:
-    """The quantity as a number: cores for cpu, bytes for memory."""
-    return float(parse_quantity(quantity))
+    """A checked quantity as a number: cores for cpu, bytes for memory."""
+    return float(parse_quantity(quantity) or 0)

@@ -19,9 +19,13 @@ class _StrictLoader(yaml.SafeLoader):
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
             if not isinstance(key, str):
-                raise yaml.constructor.ConstructorError(None, None, f"key {key!r} is not text", key_node.start_mark)
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"key {key!r} is not text", key_node.start_mark
+                )
             if key in seen:
-                raise yaml.constructor.ConstructorError(None, None, f"key {key!r} is given twice", key_node.start_mark)
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"key {key!r} is given twice", key_node.start_mark
+                )
             seen.add(key)
         return super().construct_mapping(node, deep)
 
@@ -52,8 +56,12 @@ def read_stack_object(stack: str) -> Any:
     """The value under `config: trainyard:stack:` of the stack's file."""
     path = stack_file(stack)
     if not path.exists():
-        known = sorted(p.name.removeprefix("Pulumi.").removesuffix(".yaml") for p in path.parent.glob("Pulumi.*.yaml"))
-        raise InvalidInput(f"stack {stack!r}: no file {path.name} in stacks/", next_step=f"use one of: {', '.join(known)}")
+        known = sorted(
+            p.name.removeprefix("Pulumi.").removesuffix(".yaml") for p in path.parent.glob("Pulumi.*.yaml")
+        )
+        raise InvalidInput(
+            f"stack {stack!r}: no file {path.name} in stacks/", next_step=f"use one of: {', '.join(known)}"
+        )
     content = read_yaml(path)
     config = content.get("config") if isinstance(content, dict) else None
     if not isinstance(config, dict) or STACK_KEY not in config:

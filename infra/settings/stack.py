@@ -50,7 +50,9 @@ class StackSettings(Section):
         if run.queue is None and len(names) == 1:
             return self.teams[0]
         if run.queue not in names:
-            raise ValueError(f"queue: {run.queue!r} is not a team of this stack; use one of {', '.join(names)}")
+            raise ValueError(
+                f"queue: {run.queue!r} is not a team of this stack; use one of {', '.join(names)}"
+            )
         return self.teams[names.index(run.queue)]
 
     def why_not(self, run: RunSpec) -> str | None:
@@ -59,20 +61,24 @@ class StackSettings(Section):
             team = self.team_of(run)
         except ValueError as error:
             return str(error)
-        if not run.storage.dataset.startswith("/") and run.storage.dataset not in [d.name for d in self.datasets]:
+        if not run.storage.dataset.startswith("/") and run.storage.dataset not in [
+            d.name for d in self.datasets
+        ]:
             known = ", ".join(d.name for d in self.datasets) or "none declared"
             return f"storage.dataset: {run.storage.dataset!r} is not a data set of this stack ({known})"
         for kind in ("cpu", "memory"):
             need, quota = getattr(run.resources, kind), getattr(team.quota, kind)
             if run.nodes * amount(need) > amount(quota):
-                return f"resources.{kind}: {run.nodes} workers x {need} exceed the quota {quota} of queue {team.name}"
+                return f"resources.{kind}: {run.nodes} x {need} exceed the quota {quota} of queue {team.name}"
         return None if run.command else _why_the_trainer_refuses(run)
 
 
 def _why_the_trainer_refuses(run: RunSpec) -> str | None:
     for degree in ("tensor", "pipeline"):
         if getattr(run.parallelism, degree) > 1:
-            return f"parallelism.{degree}: the built-in trainer takes 1 only; give `command` for another trainer"
+            return (
+                f"parallelism.{degree}: the built-in trainer takes 1 only; give `command` for another trainer"
+            )
     layout = trainer_config.Parallel(data=run.data_parallel)
     problems = trainer_config.disagreements(run.model, run.optimizer, run.training, layout)
     return "; ".join(problems) or None

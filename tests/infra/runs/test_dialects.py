@@ -27,7 +27,10 @@ def test_the_nested_sample_is_accepted_as_it_stands() -> None:
     assert (run.name, run.queue, run.priority) == ("train-job", "research", "high")
     assert (run.nodes, run.cards_per_node, run.data_parallel) == (64, 8, 512)
     assert (run.resources.cpu, run.resources.memory) == ("32", "256Gi")
-    assert (run.storage.dataset, run.storage.checkpoint) == ("/mnt/data/dataset-v3", "/mnt/checkpoints/run-042")
+    assert (run.storage.dataset, run.storage.checkpoint) == (
+        "/mnt/data/dataset-v3",
+        "/mnt/checkpoints/run-042",
+    )
     assert run.env == {"PARALLEL_MODE": "hybrid", "CHECKPOINT_INTERVAL": "500"}
     assert run.command == ("run_train.sh", "--config", "/workspace/config/train.yaml")
 
@@ -63,7 +66,7 @@ NESTED_MISTAKES = [
     ("env", [{"name": "A-B", "value": "1"}], "not the name of an environment variable"),
     ("env", [{"name": "A", "value": True}], "quote the value"),
     ("resources", {"accelerator": 8, "memory": "lots"}, "resources.memory: not a quantity"),
-    ("resources", {"accelerator": 8, "cpu": -1}, "resources.cpu: must be above zero"),
+    ("resources", {"accelerator": 8, "cpu": -1}, "resources.cpu: not a quantity"),
     ("storage", {"data_path": "/"}, "storage.dataset"),
     ("image", "x", "task.image: no such field"),
 ]

@@ -8,8 +8,8 @@ import yaml
 
 from infra.errors import InvalidInput
 from infra.paths import REPOSITORY
-from infra.settings.stack import load_stack, parse_stack
 from infra.settings.reader import read_stack_object, read_yaml
+from infra.settings.stack import load_stack, parse_stack
 
 
 def stack() -> dict[str, Any]:
@@ -18,8 +18,15 @@ def stack() -> dict[str, Any]:
         "sites": [{"kind": "local", "name": "local", "pools": [{"name": "workers", "placement": "shared"}]}],
         "teams": [{"name": "research", "quota": {"cpu": "2", "memory": "8Gi"}}],
         "datasets": [{"name": "docs"}],
-        "runs": [{"name": "first", "nodes": 2, "cards_per_node": 1, "resources": {"cpu": "400m", "memory": "3Gi"},
-                  "storage": {"dataset": "docs"}}],
+        "runs": [
+            {
+                "name": "first",
+                "nodes": 2,
+                "cards_per_node": 1,
+                "resources": {"cpu": "400m", "memory": "3Gi"},
+                "storage": {"dataset": "docs"},
+            }
+        ],
     }
 
 
@@ -102,7 +109,7 @@ def test_yaml_traps_are_named_with_their_line(tmp_path: Path, text: str, said: s
 
 
 def test_an_unknown_stack_lists_those_there_are() -> None:
-    with pytest.raises(InvalidInput, match="use one of: .*local"):
+    with pytest.raises(InvalidInput, match=r"use one of: .*local"):
         read_stack_object("prdo")
 
 

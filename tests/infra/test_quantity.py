@@ -2,7 +2,7 @@ from decimal import Decimal
 
 import pytest
 
-from policies.quantities import parse_quantity
+from infra.quantity import parse_quantity
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,113 @@
+"""Queueing: JobSet and Kueue, then a queue with a quota for each team; no scheduler of our own."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from infra import naming
+from infra.addons import charts
+from infra.settings.places import Team
+
+API = "kueue.x-k8s.io/v1beta2"
+FLAVOR = "default"
+PRIORITIES = {"low": -100, "normal": 0, "high": 100}
+
+
+@dataclass(frozen=True)
+class QueueingArgs:
+    """The teams that share the cluster."""
+
+    teams: Sequence[Team]
+
+
+class Queueing(pulumi.ComponentResource):
+    """The controllers and the cluster-wide queues."""
+
+    def __init__(self, name: str, args: QueueingArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("trainyard:addons:Queueing", name, None, opts)
+        _controller("jobset", charts.jobset_values, parent=self)
+        kueue = _controller("kueue", charts.kueue_values, parent=self)
+        after = pulumi.ResourceOptions(parent=self, depends_on=[kueue])
+        flavor = k8s.apiextensions.CustomResource(
+            FLAVOR, api_version=API, kind="ResourceFlavor", metadata={"name": FLAVOR}, spec={}, opts=after
+        )
+        for level, value in PRIORITIES.items():
+            _priority(level, value, opts=after)
+        for team in args.teams:
+            _cluster_queue(team, parent=self, flavor=flavor)
+        self.register_outputs({})
+
+
+class TeamQueue(pulumi.ComponentResource):
+    """The queue in a team's namespace; runs name it in a label."""
+
+    def __init__(self, name: str, team: Team, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("trainyard:addons:TeamQueue", name, None, opts)
+        k8s.apiextensions.CustomResource(
+            name,
+            api_version=API,
+            kind="LocalQueue",
+            metadata={"name": team.name, "namespace": naming.namespace(team.name)},
+            spec={"clusterQueue": naming.cluster_queue(team.name)},
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+        self.register_outputs({})
+
+
+def _controller(
+    name: str, values: Callable[[], dict[str, Any]], *, parent: pulumi.Resource
+) -> pulumi.Resource:
+    namespace = k8s.core.v1.Namespace(
+        f"{name}-system",
+        metadata={"name": f"{name}-system", "labels": {"pod-security.kubernetes.io/enforce": "restricted"}},
+        opts=pulumi.ResourceOptions(parent=parent),
+    )
+    return k8s.helm.v4.Chart(
+        name,
+        namespace=f"{name}-system",
+        chart=charts.source(name),
+        values=values(),
+        opts=pulumi.ResourceOptions(parent=parent, depends_on=[namespace]),
+    )
+
+
+def _priority(level: str, value: int, *, opts: pulumi.ResourceOptions) -> pulumi.Resource:
+    return k8s.yaml.v2.ConfigGroup(
+        f"priority-{level}",
+        objs=[
+            {
+                "apiVersion": API,
+                "kind": "WorkloadPriorityClass",
+                "metadata": {"name": level},
+                "value": value,
+                "description": f"Runs of {level} priority",
+            }
+        ],
+        opts=opts,
+    )
+
+
+def _cluster_queue(team: Team, *, parent: pulumi.Resource, flavor: pulumi.Resource) -> pulumi.Resource:
+    quotas = [
+        {"name": "cpu", "nominalQuota": team.quota.cpu},
+        {"name": "memory", "nominalQuota": team.quota.memory},
+    ]
+    return k8s.apiextensions.CustomResource(
+        naming.cluster_queue(team.name),
+        api_version=API,
+        kind="ClusterQueue",
+        metadata={"name": naming.cluster_queue(team.name)},
+        spec={
+            "namespaceSelector": {
+                "matchLabels": {"kubernetes.io/metadata.name": naming.namespace(team.name)}
+            },
+            "preemption": {"withinClusterQueue": "LowerPriority"},
+            "resourceGroups": [
+                {"coveredResources": ["cpu", "memory"], "flavors": [{"name": FLAVOR, "resources": quotas}]}
+            ],
+        },
+        opts=pulumi.ResourceOptions(parent=parent, depends_on=[flavor]),
+    )

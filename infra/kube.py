@@ -1,0 +1,127 @@
+"""A Kubernetes API as plain dictionaries: what the commands and the provider plugin read from a cluster."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from kubernetes import client, config
+from kubernetes.client.exceptions import ApiException
+from kubernetes.config.config_exception import ConfigException
+from urllib3.exceptions import HTTPError
+
+from infra.errors import TrainyardError
+
+REQUEST_TIMEOUT_SECONDS = (3, 20)
+NOT_FOUND = 404
+
+
+class Cluster:
+    """One cluster, reached through a kubeconfig file; raises `TrainyardError` when it does not answer."""
+
+    def __init__(self, kubeconfig: Path) -> None:
+        settings = client.Configuration()
+        try:
+            config.load_kube_config(str(kubeconfig), client_configuration=settings)
+        except (ConfigException, OSError) as error:
+            raise TrainyardError(f"{kubeconfig}: {error}", next_step="trainyard cluster up") from None
+        settings.retries = False
+        self._api = client.ApiClient(settings)
+
+    def get(self, path: str) -> dict[str, Any] | None:
+        """The object at an API path such as /api/v1/namespaces/x, or None."""
+        try:
+            text = self._call("GET", path)
+        except ApiException as error:
+            if error.status == NOT_FOUND:
+                return None
+            raise _as_error(error, path) from None
+        return dict(json.loads(text))
+
+    def list(self, path: str, *, labels: str = "", fields: str = "") -> list[dict[str, Any]]:
+        """The objects below a collection's path; an absent collection is empty."""
+        query = [
+            (key, value) for key, value in (("labelSelector", labels), ("fieldSelector", fields)) if value
+        ]
+        try:
+            return list(json.loads(self._call("GET", path, query=query))["items"])
+        except ApiException as error:
+            if error.status == NOT_FOUND:
+                return []
+            raise _as_error(error, path) from None
+
+    def delete(self, path: str) -> None:
+        """Delete the object at the path and wait for nothing; absent is fine."""
+        try:
+            self._call("DELETE", path, query=[("propagationPolicy", "Background")])
+        except ApiException as error:
+            if error.status != NOT_FOUND:
+                raise _as_error(error, path) from None
+
+    def patch(self, path: str, change: dict[str, Any]) -> None:
+        """Merge a change into the object at the path."""
+        try:
+            self._call("PATCH", path, body=change)
+        except ApiException as error:
+            raise _as_error(error, path) from None
+
+    def log_lines(self, namespace: str, pod: str, *, container: str, follow: bool = False) -> Iterator[str]:
+        """The lines that a container has written; with `follow`, until it ends."""
+        path = f"/api/v1/namespaces/{namespace}/pods/{pod}/log"
+        query = [("container", container), *([("follow", "true")] if follow else [])]
+        response = self._open(
+            "GET", path, query=query, timeout=(3, None) if follow else REQUEST_TIMEOUT_SECONDS
+        )
+        rest = b""
+        for chunk in response.stream(8192):
+            *lines, rest = (rest + chunk).split(b"\n")
+            yield from (line.decode("utf-8", "replace") for line in lines)
+        if rest:
+            yield rest.decode("utf-8", "replace")
+
+    def _call(self, method: str, path: str, *, query: Any = (), body: Any = None) -> str:
+        return str(
+            self._open(method, path, query=query, body=body, timeout=REQUEST_TIMEOUT_SECONDS).data.decode()
+        )
+
+    def _open(self, method: str, path: str, *, query: Any, timeout: Any, body: Any = None) -> Any:
+        headers = {"Accept": "application/json"}
+        if body is not None:
+            headers["Content-Type"] = "application/merge-patch+json"
+        try:
+            return self._api.call_api(
+                path,
+                method,
+                query_params=list(query),
+                header_params=headers,
+                body=body,
+                auth_settings=["BearerToken"],
+                response_type=None,
+                _preload_content=False,
+                _return_http_data_only=True,
+                _request_timeout=timeout,
+            )
+        except HTTPError as error:
+            host = self._api.configuration.host
+            raise TrainyardError(
+                f"{host}: the cluster does not answer ({type(error).__name__})",
+                next_step="trainyard cluster status",
+            ) from None
+
+
+def _as_error(error: ApiException, path: str) -> TrainyardError:
+    if not error.status:
+        reason = " ".join(str(error.reason).split())
+        return TrainyardError(f"the cluster does not answer: {reason}", next_step="trainyard cluster status")
+    return TrainyardError(f"{path}: the API server answered {error.status} {error.reason}")
+
+
+def jobset_path(namespace: str, name: str = "") -> str:
+    """The API path of a team's JobSets, or of one."""
+    return f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/{namespace}/jobsets" + (f"/{name}" if name else "")
+
+
+def condition(item: dict[str, Any] | None, kind: str) -> dict[str, Any] | None:
+    """The object's status condition of a type, if it is True."""
+    conditions = ((item or {}).get("status") or {}).get("conditions") or []
+    return next((c for c in conditions if c["type"] == kind and c["status"] == "True"), None)

@@ -1,0 +1,119 @@
+"""Brings what a run left behind into the vault: its record, its curves and its workers' logs."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from infra import paths
+from infra.errors import TrainyardError
+from infra.kube import Cluster, jobset_path
+from infra.naming import DOMAIN
+from infra.runs import records
+from infra.runs.start import is_stopped, observe
+
+
+def declared_runs(cluster: Cluster, *, stack: str) -> list[dict[str, Any]]:
+    """The JobSets of the stack in all of its teams' namespaces, oldest first."""
+    found = cluster.list("/apis/jobset.x-k8s.io/v1alpha2/jobsets", labels=f"{DOMAIN}/stack={stack}")
+    return sorted(found, key=lambda jobset: str(jobset["metadata"]["creationTimestamp"]))
+
+
+def find_run(cluster: Cluster, run: str, *, stack: str) -> dict[str, Any]:
+    """The JobSet of a run, by its id or name (then the newest); raises `TrainyardError` with the choices."""
+    jobsets = declared_runs(cluster, stack=stack)
+    matching = [
+        j for j in jobsets if run in (j["metadata"]["name"], j["metadata"]["labels"][f"{DOMAIN}/run"])
+    ]
+    if not matching:
+        names = ", ".join(j["metadata"]["name"] for j in jobsets) or "none"
+        raise TrainyardError(
+            f"stack {stack} has no run {run!r} (there is: {names})", next_step="trainyard status"
+        )
+    return matching[-1]
+
+
+def pods_of(cluster: Cluster, jobset: dict[str, Any]) -> list[dict[str, Any]]:
+    """The run's pods, by rank."""
+    metadata = jobset["metadata"]
+    labels = f"jobset.sigs.k8s.io/jobset-name={metadata['name']}"
+    pods = cluster.list(f"/api/v1/namespaces/{metadata['namespace']}/pods", labels=labels)
+    return sorted(pods, key=lambda pod: (rank_of(pod), str(pod["metadata"].get("creationTimestamp"))))
+
+
+def rank_of(pod: dict[str, Any]) -> int:
+    """The worker's index within its run."""
+    return int(pod["metadata"].get("annotations", {}).get("batch.kubernetes.io/job-completion-index", 0))
+
+
+def archive_run(cluster: Cluster, jobset: dict[str, Any], *, stack: str) -> dict[str, Any]:
+    """Write the run's record, curves and logs into the vault; safe to repeat; returns the record."""
+    run_id, namespace = jobset["metadata"]["name"], jobset["metadata"]["namespace"]
+    current = cluster.get(jobset_path(namespace, run_id)) or jobset
+    pods = pods_of(cluster, current)
+    config = _config(cluster, namespace, run_id)
+    output, destination = records.output_dir(run_id), records.record_dir(run_id)
+    record = records.build_record(
+        stack=stack,
+        jobset=current,
+        stopped=is_stopped(observe(cluster, namespace, run_id).workload),
+        config=config,
+        pods=pods,
+        image_digest=image_digest(
+            current["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+        ),
+        git=git_state(),
+        data_version=config["data"].get("version") or _vault_version(Path(config["data"]["dataset"]).name),
+        output=output,
+        checkpoints=records.checkpoint_dir(Path(config["checkpoint"]["directory"]).name),
+    )
+    records.write_record(record, output=output, destination=destination)
+    _copy_logs(cluster, namespace, pods, destination=destination)
+    return record
+
+
+def image_digest(pod_spec: dict[str, Any]) -> str | None:
+    """The digest that the pod's image was built as, from the lock that building wrote."""
+    lock = paths.state_dir() / "images" / "images.lock"
+    if not lock.exists():
+        return None
+    digests = json.loads(lock.read_text(encoding="utf-8"))
+    found = digests.get(pod_spec["containers"][0]["image"])
+    return str(found) if found else None
+
+
+def git_state() -> dict[str, Any]:
+    """The checkout's commit and whether it has changes; empty where there is no git."""
+    try:
+        commit = _git("rev-parse", "HEAD")
+        return {"commit": commit, "dirty": bool(_git("status", "--porcelain"))}
+    except (OSError, subprocess.CalledProcessError):
+        return {}
+
+
+def _git(*arguments: str) -> str:
+    command = ["git", "-C", str(paths.REPOSITORY), *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def _config(cluster: Cluster, namespace: str, run_id: str) -> dict[str, Any]:
+    found = cluster.get(f"/api/v1/namespaces/{namespace}/configmaps/{run_id}")
+    if found is None:
+        raise TrainyardError(f"run {run_id}: its ConfigMap is gone, so its record cannot be written")
+    return dict(yaml.safe_load(found["data"]["run.yaml"]))
+
+
+def _vault_version(dataset: str) -> str | None:
+    manifest = paths.vault_dir() / "data" / dataset / "manifest.json"
+    return str(json.loads(manifest.read_text(encoding="utf-8"))["version"]) if manifest.exists() else None
+
+
+def _copy_logs(cluster: Cluster, namespace: str, pods: list[dict[str, Any]], *, destination: Path) -> None:
+    for pod in pods:
+        if (pod.get("status") or {}).get("phase") not in ("Running", "Succeeded", "Failed"):
+            continue
+        lines = cluster.log_lines(namespace, pod["metadata"]["name"], container="trainer")
+        text = "".join(f"{line}\n" for line in lines)
+        (destination / f"worker-{rank_of(pod)}.log").write_text(text, encoding="utf-8")

@@ -1,0 +1,61 @@
+"""Follows a run to its end, with a line of progress whenever there is something new."""
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from infra.errors import TrainyardError
+from infra.kube import Cluster, jobset_path
+from infra.runs import records
+from infra.runs.start import Verdict, judge, observe
+
+POLL_SECONDS = 2.0
+ENDED = ("finished", "failed", "stopped")
+
+
+def state_of(cluster: Cluster, jobset: dict[str, Any]) -> Verdict:
+    """What the cluster says of the run now."""
+    metadata = jobset["metadata"]
+    return judge(observe(cluster, metadata["namespace"], metadata["name"]))
+
+
+def follow(
+    cluster: Cluster,
+    jobset: dict[str, Any],
+    *,
+    pause: Callable[[float], None] = time.sleep,
+    log: Callable[[str], None] = lambda line: print_line(line),
+) -> Verdict:
+    """Wait until the run has ended, printing its state and its newest step as they change."""
+    run_id, shown = jobset["metadata"]["name"], ""
+    while True:
+        if cluster.get(jobset_path(jobset["metadata"]["namespace"], run_id)) is None:
+            raise TrainyardError(f"run {run_id} is gone from the cluster", next_step="trainyard status")
+        verdict = state_of(cluster, jobset)
+        line = f"{run_id}: {verdict.state}{_step(run_id) if verdict.state == 'running' else _why(verdict)}"
+        if line != shown:
+            log(line)
+            shown = line
+        if verdict.state in ENDED:
+            return verdict
+        pause(POLL_SECONDS)
+
+
+def print_line(line: str) -> None:
+    """One line of progress, to standard error."""
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
+
+
+def _why(verdict: Verdict) -> str:
+    return f": {verdict.reason}" if verdict.reason else ""
+
+
+def _step(run_id: str) -> str:
+    metrics = records.read_metrics(records.output_dir(run_id) / "metrics.jsonl")
+    train = [line for line in metrics if line.get("kind") == "train" and line["step"] % 10 == 0]
+    if not train:
+        return ""
+    last = train[-1]
+    return f", step {last['step']}, loss {last['loss']:.3f}, {last['tokens_per_second']:,.0f} tokens/s"

@@ -1,0 +1,44 @@
+"""The local site: nothing is bought, so it only says where things are."""
+
+from pathlib import Path
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from infra import paths
+from infra.errors import TrainyardError
+from infra.settings.places import LocalSite
+from infra.sites.site import ClusterAccess, Site, Volume
+
+
+def local_site(settings: LocalSite, *, opts: pulumi.ResourceOptions | None = None) -> Site:
+    """The embedded cluster of this machine as a site."""
+    kubeconfig = paths.kubeconfig_path()
+    access = ClusterAccess(kubeconfig, _provider(settings.name, kubeconfig, opts=opts))
+    return Site(settings.name, access, _volumes(paths.vault_dir(), paths.state_dir()))
+
+
+def _provider(name: str, kubeconfig: Path, *, opts: pulumi.ResourceOptions | None) -> k8s.Provider:
+    if not kubeconfig.exists():
+        if not pulumi.runtime.is_dry_run():
+            raise TrainyardError("this machine's cluster is not up", next_step="trainyard cluster up")
+        # A preview before the cluster exists: charts are rendered, nothing is contacted.
+        return k8s.Provider(name, render_yaml_to_directory=str(kubeconfig.parent / "rendered"), opts=opts)
+    # The path, not the text: an edit of the file must not replace everything that the provider made.
+    return k8s.Provider(
+        name,
+        kubeconfig=str(kubeconfig),
+        cluster_identifier=f"trainyard-{name}",
+        delete_unreachable=True,
+        opts=opts,
+    )
+
+
+def _volumes(vault: Path, state: Path) -> tuple[Volume, ...]:
+    site = state / "site"
+    return (
+        Volume("data", vault / "data", read_only=True, results=True),
+        Volume("checkpoints", vault / "checkpoints", read_only=False, results=True),
+        Volume("output", site / "output", read_only=False, results=False),
+        Volume("cache", site / "cache", read_only=False, results=False),
+    )
