@@ -1,0 +1,1 @@
+"""Real text to train on: Debian's documentation packages, made into clean, deduplicated documents."""
