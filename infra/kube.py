@@ -1,14 +1,12 @@
-"""A Kubernetes API as plain dictionaries: what the commands and the provider plugin read from a cluster."""
+"""A Kubernetes API as plain dictionaries: what the commands and the provider plugin read from a cluster.
+
+The client library is loaded where it is first used: it takes more than a second, which `--help` must not.
+"""
 
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-
-from kubernetes import client, config
-from kubernetes.client.exceptions import ApiException
-from kubernetes.config.config_exception import ConfigException
-from urllib3.exceptions import HTTPError
 
 from infra.errors import TrainyardError
 
@@ -16,10 +14,21 @@ REQUEST_TIMEOUT_SECONDS = (3, 20)
 NOT_FOUND = 404
 
 
+class ApiError(TrainyardError):
+    """The API server refused a request with `status`, or did not answer (status 0)."""
+
+    def __init__(self, message: str, *, status: int = 0, next_step: str = "") -> None:
+        super().__init__(message, next_step=next_step)
+        self.status = status
+
+
 class Cluster:
     """One cluster, reached through a kubeconfig file; raises `TrainyardError` when it does not answer."""
 
     def __init__(self, kubeconfig: Path) -> None:
+        from kubernetes import client, config
+        from kubernetes.config.config_exception import ConfigException
+
         settings = client.Configuration()
         try:
             config.load_kube_config(str(kubeconfig), client_configuration=settings)
@@ -31,39 +40,25 @@ class Cluster:
     def get(self, path: str) -> dict[str, Any] | None:
         """The object at an API path such as /api/v1/namespaces/x, or None."""
         try:
-            text = self._call("GET", path)
-        except ApiException as error:
+            return dict(json.loads(self._call("GET", path)))
+        except ApiError as error:
             if error.status == NOT_FOUND:
                 return None
-            raise _as_error(error, path) from None
-        return dict(json.loads(text))
+            raise
 
     def list(self, path: str, *, labels: str = "", fields: str = "") -> list[dict[str, Any]]:
         """The objects below a collection's path; an absent collection is empty."""
-        query = [
-            (key, value) for key, value in (("labelSelector", labels), ("fieldSelector", fields)) if value
-        ]
+        selectors = (("labelSelector", labels), ("fieldSelector", fields))
         try:
-            return list(json.loads(self._call("GET", path, query=query))["items"])
-        except ApiException as error:
+            return list(json.loads(self._call("GET", path, query=[s for s in selectors if s[1]]))["items"])
+        except ApiError as error:
             if error.status == NOT_FOUND:
                 return []
-            raise _as_error(error, path) from None
-
-    def delete(self, path: str) -> None:
-        """Delete the object at the path and wait for nothing; absent is fine."""
-        try:
-            self._call("DELETE", path, query=[("propagationPolicy", "Background")])
-        except ApiException as error:
-            if error.status != NOT_FOUND:
-                raise _as_error(error, path) from None
+            raise
 
     def patch(self, path: str, change: dict[str, Any]) -> None:
         """Merge a change into the object at the path."""
-        try:
-            self._call("PATCH", path, body=change)
-        except ApiException as error:
-            raise _as_error(error, path) from None
+        self._call("PATCH", path, body=change)
 
     def log_lines(self, namespace: str, pod: str, *, container: str, follow: bool = False) -> Iterator[str]:
         """The lines that a container has written; with `follow`, until it ends."""
@@ -85,15 +80,16 @@ class Cluster:
         )
 
     def _open(self, method: str, path: str, *, query: Any, timeout: Any, body: Any = None) -> Any:
-        headers = {"Accept": "application/json"}
-        if body is not None:
-            headers["Content-Type"] = "application/merge-patch+json"
+        from kubernetes.client.exceptions import ApiException
+        from urllib3.exceptions import HTTPError
+
+        content = {} if body is None else {"Content-Type": "application/merge-patch+json"}
         try:
             return self._api.call_api(
                 path,
                 method,
                 query_params=list(query),
-                header_params=headers,
+                header_params={"Accept": "application/json", **content},
                 body=body,
                 auth_settings=["BearerToken"],
                 response_type=None,
@@ -101,19 +97,18 @@ class Cluster:
                 _return_http_data_only=True,
                 _request_timeout=timeout,
             )
-        except HTTPError as error:
-            host = self._api.configuration.host
-            raise TrainyardError(
-                f"{host}: the cluster does not answer ({type(error).__name__})",
-                next_step="trainyard cluster status",
-            ) from None
+        except (ApiException, HTTPError) as error:
+            raise _as_error(error, path) from None
 
 
-def _as_error(error: ApiException, path: str) -> TrainyardError:
-    if not error.status:
-        reason = " ".join(str(error.reason).split())
-        return TrainyardError(f"the cluster does not answer: {reason}", next_step="trainyard cluster status")
-    return TrainyardError(f"{path}: the API server answered {error.status} {error.reason}")
+def _as_error(error: Exception, path: str) -> "ApiError":
+    status = getattr(error, "status", None)
+    if status:
+        return ApiError(
+            f"{path}: the API server answered {status}: {getattr(error, 'reason', '')}", status=status
+        )
+    reason = " ".join(str(getattr(error, "reason", "") or type(error).__name__).split())
+    return ApiError(f"the cluster does not answer: {reason}", next_step="trainyard cluster status")
 
 
 def jobset_path(namespace: str, name: str = "") -> str:
