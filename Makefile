@@ -15,8 +15,8 @@ tools: setup  ## Build the pinned tools that this machine lacks.
 	@python -m toolchain build
 
 up: tools  ## From nothing to a trained model: cluster, images, data, stack, run.
-	@trainyard cluster up
-	@trainyard images build
+	@trainyard cluster up --install-packages
+	@trainyard images build --install-packages --stack $(STACK)
 	@trainyard data push --stack $(STACK)
 	@eval "$$(trainyard env)" && pulumi up --stack $(STACK) --yes --skip-preview --non-interactive --policy-pack policies
 	@trainyard wait --stack $(STACK)

@@ -29,9 +29,10 @@ def deploy(settings: StackSettings, *, stack: str) -> Environment:
     in_cluster = pulumi.ResourceOptions(providers=[site.access.provider])
     queueing = Queueing("queueing", QueueingArgs(settings.teams), opts=in_cluster)
     queues = {team.name: _tenant(team, stack, site, queueing) for team in settings.teams}
+    image = trainer_image(base=settings.sites[0].base_image or "")
     runs = {}
     for spec in settings.runs:
-        run = resolve(spec, stack=stack, settings=settings, trainer_image=trainer_image())
+        run = resolve(spec, stack=stack, settings=settings, trainer_image=image)
         after = pulumi.ResourceOptions(
             providers=[site.access.provider], depends_on=[queueing, queues[run.team]]
         )

@@ -70,8 +70,18 @@ def _controller(
         namespace=f"{name}-system",
         chart=charts.source(name),
         values=values(),
-        opts=pulumi.ResourceOptions(parent=parent, depends_on=[namespace]),
+        opts=pulumi.ResourceOptions(parent=parent, depends_on=[namespace], transforms=[_do_not_settle]),
     )
+
+
+def _do_not_settle(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTransformResult | None:
+    """Services count as created at once: the deployment's readiness says more than ten seconds of silence."""
+    if args.type_ != "kubernetes:core/v1:Service":
+        return None
+    props: dict[str, Any] = dict(args.props)
+    annotations = {**props["metadata"].get("annotations", {}), "pulumi.com/skipAwait": "true"}
+    props["metadata"] = {**props["metadata"], "annotations": annotations}
+    return pulumi.ResourceTransformResult(props, args.opts)
 
 
 def _priority(level: str, value: int, *, opts: pulumi.ResourceOptions) -> pulumi.Resource:

@@ -25,7 +25,8 @@ def register(app: typer.Typer) -> None:
 
 def render(stack: StackOption = "local", run_file: RunFile = None) -> None:
     """Print the Kubernetes manifests that `up` would create for the runs; contacts and changes nothing."""
-    typer.echo(manifests(stack, run_file=run_file, image=trainer_image()), nl=False)
+    image = trainer_image(base=load_stack(stack).sites[0].base_image or "")
+    typer.echo(manifests(stack, run_file=run_file, image=image), nl=False)
 
 
 def manifests(stack: str, *, run_file: Path | None = None, image: str) -> str:

@@ -76,7 +76,7 @@ def archive_run(cluster: Cluster, jobset: dict[str, Any], *, stack: str) -> dict
 
 def image_digest(pod_spec: dict[str, Any]) -> str | None:
     """The digest that the pod's image was built as, from the lock that building wrote."""
-    lock = paths.state_dir() / "images" / "images.lock"
+    lock = paths.store_dir() / "images" / "images.lock"
     if not lock.exists():
         return None
     digests = json.loads(lock.read_text(encoding="utf-8"))

@@ -10,6 +10,9 @@ from infra.settings.section import Section
 Name = Annotated[str, Field(pattern=r"^[a-z]([-a-z0-9]{0,38}[a-z0-9])?$")]
 
 
+PinnedImage = Annotated[str, Field(pattern=r"^[^\s@]+@sha256:[0-9a-f]{64}$")]
+
+
 class Pool(Section):
     """Machines of one kind; `placement: shared` lets several workers of a run share a node."""
 
@@ -20,10 +23,15 @@ class Pool(Section):
 
 
 class LocalSite(Section):
-    """The on-prem site on one machine: a cluster that Trainyard starts itself."""
+    """The on-prem site on one machine: a cluster that Trainyard starts itself.
+
+    `base_image`, an official Python image by digest, is what the trainer's image stands on; without one, a
+    Debian root is made, which needs no container registry.
+    """
 
     kind: Literal["local"]
     name: Name
+    base_image: PinnedImage | None = None
     pools: Annotated[tuple[Pool, ...], Field(min_length=1)]
 
 

@@ -1,0 +1,101 @@
+"""The local machine: commands, input, files."""
+
+import os
+import signal
+import stat
+import sys
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from infra.bootstrap.host import LocalHost
+from infra.bootstrap.libraries import needed_by, parse
+from infra.errors import TrainyardError
+
+HOST = LocalHost()
+
+
+def test_a_failure_carries_the_tools_own_words() -> None:
+    with pytest.raises(TrainyardError) as told:
+        HOST.run([sys.executable, "-c", "import sys; print('the reason', file=sys.stderr); sys.exit(3)"])
+    assert "exit code 3" in str(told.value)
+    assert "the reason" in str(told.value)
+
+
+def test_a_missing_tool_is_a_failure_like_any_other() -> None:
+    assert HOST.run(["no-such-tool"], check=False).code == 127
+    with pytest.raises(TrainyardError, match="no-such-tool: No such file"):
+        HOST.run(["no-such-tool"])
+
+
+def test_input_reaches_the_command(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    copy = f"import sys; open({str(target)!r}, 'wb').write(sys.stdin.buffer.read())"
+    HOST.feed([sys.executable, "-c", copy], lambda stream: stream.write(b"bytes") and None)
+    assert target.read_bytes() == b"bytes"
+
+
+def test_half_an_input_never_ends_well(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    copy = f"import sys; data = sys.stdin.buffer.read(); open({str(target)!r}, 'wb').write(data)"
+
+    def fail(stream: IO[bytes]) -> None:
+        stream.write(b"half")
+        stream.flush()
+        raise ValueError("the source broke")
+
+    with pytest.raises(ValueError, match="the source broke"):
+        HOST.feed([sys.executable, "-c", copy], fail)
+    assert not target.exists()
+
+
+def test_a_command_that_refuses_its_input_says_why() -> None:
+    code = "import sys; sys.stdin.close(); print('not today', file=sys.stderr); sys.exit(1)"
+    with pytest.raises(TrainyardError, match="not today"):
+        HOST.feed([sys.executable, "-c", code], lambda stream: stream.write(b"x" * (1 << 20)) and None)
+
+
+def test_a_daemon_has_its_own_session_and_log_and_is_reaped(tmp_path: Path) -> None:
+    log = tmp_path / "log" / "daemon.log"
+    pid = HOST.spawn([sys.executable, "-c", "import time; time.sleep(600)"], log=log)
+    assert os.getsid(pid) == pid
+    assert log.exists()
+    HOST.signal(pid, signal.SIGKILL)
+    while Path(f"/proc/{pid}").exists():
+        HOST.signal(pid, 0)
+    HOST.signal(pid, signal.SIGTERM)
+
+
+def test_files_are_written_whole_with_their_mode(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b"
+    HOST.write(path, "secret", mode=0o600)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert [one.name for one in HOST.entries(path.parent)] == ["b"]
+
+
+def test_removing_takes_links_and_not_their_targets(tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.mkdir()
+    link = tmp_path / "link"
+    link.symlink_to(target)
+    HOST.remove(link)
+    HOST.remove(tmp_path / "absent")
+    assert target.is_dir()
+    assert not HOST.exists(link)
+
+
+def test_libraries_are_read_from_ldd() -> None:
+    listing = (
+        "\tlinux-vdso.so.1 (0x00007f89)\n"
+        "\tlibmnl.so.0 => /lib/x/libmnl.so.0 (0x00007f89)\n"
+        "\t/lib64/ld-linux.so.2 (0x00007f89)\n"
+        "\tlibgone.so => not found\n"
+    )
+    assert list(parse(listing)) == ["/lib/x/libmnl.so.0", "/lib64/ld-linux.so.2"]
+
+
+def test_a_script_needs_no_libraries(tmp_path: Path) -> None:
+    script = tmp_path / "script"
+    script.write_text("#!/bin/sh\n")
+    assert needed_by(script) == {}

@@ -1,0 +1,1 @@
+"""Whole checkpoints or none: `store` knows the directory, `state` the tensors, `saver` when they meet."""
