@@ -12,6 +12,7 @@ from infra.errors import TrainyardError
 
 REQUEST_TIMEOUT_SECONDS = (3, 20)
 NOT_FOUND = 404
+CONTENT_TYPES = {"PATCH": "application/merge-patch+json", "POST": "application/json"}
 
 
 class ApiError(TrainyardError):
@@ -60,6 +61,10 @@ class Cluster:
         """Merge a change into the object at the path."""
         self._call("PATCH", path, body=change)
 
+    def try_create(self, path: str, item: dict[str, Any]) -> None:
+        """Let the API server judge an object, its webhooks included, without creating it (`dryRun`)."""
+        self._call("POST", path, query=[("dryRun", "All")], body=item)
+
     def log_lines(self, namespace: str, pod: str, *, container: str, follow: bool = False) -> Iterator[str]:
         """The lines that a container has written; with `follow`, until it ends."""
         path = f"/api/v1/namespaces/{namespace}/pods/{pod}/log"
@@ -83,7 +88,7 @@ class Cluster:
         from kubernetes.client.exceptions import ApiException
         from urllib3.exceptions import HTTPError
 
-        content = {} if body is None else {"Content-Type": "application/merge-patch+json"}
+        content = {"Content-Type": CONTENT_TYPES[method]} if method in CONTENT_TYPES else {}
         try:
             return self._api.call_api(
                 path,

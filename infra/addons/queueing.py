@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pulumi
@@ -9,10 +10,30 @@ import pulumi_kubernetes as k8s
 
 from infra import naming
 from infra.addons import charts
+from infra.provider.resources import AdmissionReady
 from infra.settings.places import Team
 
 API = "kueue.x-k8s.io/v1beta2"
 FLAVOR = "default"
+PROBE_JOBSET = {
+    "apiVersion": "jobset.x-k8s.io/v1alpha2",
+    "kind": "JobSet",
+    "metadata": {"name": "probe"},
+    "spec": {
+        "replicatedJobs": [
+            {
+                "name": "probe",
+                "template": {
+                    "spec": {
+                        "template": {
+                            "spec": {"restartPolicy": "Never", "containers": [{"name": "a", "image": "a"}]}
+                        }
+                    }
+                },
+            }
+        ]
+    },
+}
 PRIORITIES = {"low": -100, "normal": 0, "high": 100}
 
 
@@ -21,6 +42,7 @@ class QueueingArgs:
     """The teams that share the cluster."""
 
     teams: Sequence[Team]
+    kubeconfig: Path
 
 
 class Queueing(pulumi.ComponentResource):
@@ -28,9 +50,23 @@ class Queueing(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: QueueingArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("trainyard:addons:Queueing", name, None, opts)
-        _controller("jobset", charts.jobset_values, parent=self)
+        jobset = _controller("jobset", charts.jobset_values, parent=self)
         kueue = _controller("kueue", charts.kueue_values, parent=self)
-        after = pulumi.ResourceOptions(parent=self, depends_on=[kueue])
+        answers = AdmissionReady(
+            "kueue-admission",
+            kubeconfig=args.kubeconfig,
+            path="/apis/kueue.x-k8s.io/v1beta2/resourceflavors",
+            item={"apiVersion": API, "kind": "ResourceFlavor", "metadata": {"name": "probe"}, "spec": {}},
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[kueue]),
+        )
+        AdmissionReady(
+            "jobset-admission",
+            kubeconfig=args.kubeconfig,
+            path="/apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets",
+            item=PROBE_JOBSET,
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[jobset]),
+        )
+        after = pulumi.ResourceOptions(parent=self, depends_on=[answers])
         flavor = k8s.apiextensions.CustomResource(
             FLAVOR, api_version=API, kind="ResourceFlavor", metadata={"name": FLAVOR}, spec={}, opts=after
         )
@@ -75,7 +111,7 @@ def _controller(
 
 
 def _do_not_settle(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTransformResult | None:
-    """Services count as created at once: the deployment's readiness says more than ten seconds of silence."""
+    """Services count as created at once; AdmissionReady tells whether they work, ten quiet seconds do not."""
     if args.type_ != "kubernetes:core/v1:Service":
         return None
     props: dict[str, Any] = dict(args.props)

@@ -8,6 +8,7 @@ from infra.bootstrap import health, lifecycle
 from infra.bootstrap.host import LocalHost
 from infra.bootstrap.plan import embedded_plan
 from infra.bootstrap.progress import Progress
+from infra.cli.local_stack import forget_local_stack
 from infra.errors import TrainyardError
 
 app = typer.Typer(
@@ -22,7 +23,11 @@ def up(
     ),
 ) -> None:
     """Start the cluster; does nothing where it runs, and repairs it after a reboot or a crash. Needs root."""
-    lifecycle.up(LocalHost(), embedded_plan(), progress=Progress(), install_packages=install_packages)
+    plan, progress = embedded_plan(), Progress()
+    fresh = not plan.directories.initialised.exists()
+    lifecycle.up(LocalHost(), plan, progress=progress, install_packages=install_packages)
+    if fresh:
+        forget_local_stack(progress=progress)
 
 
 @app.command()
@@ -51,3 +56,4 @@ def down() -> None:
     progress.say(left.summary())
     if not left.empty:
         raise TrainyardError("something of the cluster is left", next_step="run trainyard cluster down again")
+    forget_local_stack(progress=progress)

@@ -1,1 +1,1 @@
-"""The provider plugin `trainyard`: one resource, which ends an `up` only when a run's pods have started."""
+"""The provider plugin `trainyard`: resources that make an `up` wait for what only the cluster can tell."""

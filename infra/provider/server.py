@@ -2,10 +2,14 @@
 
 `trainyard:index:RunStart` has the inputs kubeconfig, namespace, name and timeoutSeconds. Creating it waits
 until the run of that name runs or is queued, and fails with the pod's own event when the pods cannot start.
-Previews contact no cluster. It owns nothing in the cluster, so deleting it does nothing.
+`trainyard:index:AdmissionReady` has the inputs kubeconfig, path, item and timeoutSeconds. Creating it waits
+until the webhooks that judge such an item answer.
+
+Previews contact no cluster. The resources own nothing in the cluster, so deleting them does nothing.
 """
 
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -16,14 +20,17 @@ from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc
 
 from infra.errors import TrainyardError
 from infra.kube import Cluster
+from infra.provider.admission import wait_until_admitted
 from infra.runs.start import observe, wait_until_started
 
 VERSION = "0.1.0"
-RUN_START = "trainyard:index:RunStart"
 
 
-class RunStartProvider(provider_pb2_grpc.ResourceProviderServicer):
-    """Serves the one resource; every message is answered from its own content."""
+IDENTITY = ("namespace", "name", "path")
+
+
+class WaitingProvider(provider_pb2_grpc.ResourceProviderServicer):
+    """Serves the resources that wait; every message is answered from its own content."""
 
     def GetPluginInfo(self, request: Any, context: Any) -> Any:
         return plugin_pb2.PluginInfo(version=VERSION)
@@ -41,24 +48,22 @@ class RunStartProvider(provider_pb2_grpc.ResourceProviderServicer):
         return provider_pb2.CheckResponse(inputs=request.news)
 
     def Diff(self, request: Any, context: Any) -> Any:
-        replaced = [key for key in ("namespace", "name") if request.olds[key] != request.news[key]]
+        olds, news = json_format.MessageToDict(request.olds), json_format.MessageToDict(request.news)
+        replaced = [key for key in IDENTITY if olds.get(key) != news.get(key)]
         changes = provider_pb2.DiffResponse.DIFF_SOME if replaced else provider_pb2.DiffResponse.DIFF_NONE
         return provider_pb2.DiffResponse(changes=changes, replaces=replaced, diffs=replaced)
 
     def Create(self, request: Any, context: Any) -> Any:
         if request.preview:
             return provider_pb2.CreateResponse(properties=request.properties)
-        wanted = json_format.MessageToDict(request.properties)
-        namespace, name = wanted["namespace"], wanted["name"]
+        wait = WAITS[request.urn.split("::")[2].rpartition("$")[2]]
         try:
-            cluster = Cluster(Path(wanted["kubeconfig"]))
-            verdict = wait_until_started(
-                lambda: observe(cluster, namespace, name), timeout_seconds=float(wanted["timeoutSeconds"])
-            )
+            wanted = json_format.MessageToDict(request.properties)
+            name, outputs = wait(Cluster(Path(wanted["kubeconfig"])), wanted)
         except TrainyardError as error:
             context.abort(grpc.StatusCode.UNKNOWN, str(error))
-        response = provider_pb2.CreateResponse(id=f"{namespace}/{name}", properties=request.properties)
-        response.properties.update({"state": verdict.state, "reason": verdict.reason})
+        response = provider_pb2.CreateResponse(id=name, properties=request.properties)
+        response.properties.update(outputs)
         return response
 
     def Read(self, request: Any, context: Any) -> Any:
@@ -71,10 +76,30 @@ class RunStartProvider(provider_pb2_grpc.ResourceProviderServicer):
         return empty_pb2.Empty()
 
 
+def _start(cluster: Cluster, wanted: dict[str, Any]) -> tuple[str, dict[str, str]]:
+    namespace, name = wanted["namespace"], wanted["name"]
+    verdict = wait_until_started(
+        lambda: observe(cluster, namespace, name), timeout_seconds=float(wanted["timeoutSeconds"])
+    )
+    return f"{namespace}/{name}", {"state": verdict.state, "reason": verdict.reason}
+
+
+def _admission(cluster: Cluster, wanted: dict[str, Any]) -> tuple[str, dict[str, str]]:
+    timeout_seconds = float(wanted["timeoutSeconds"])
+    wait_until_admitted(cluster, wanted["path"], wanted["item"], timeout_seconds=timeout_seconds)
+    return str(wanted["path"]), {}
+
+
+WAITS: dict[str, Callable[[Cluster, dict[str, Any]], tuple[str, dict[str, str]]]] = {
+    "trainyard:index:RunStart": _start,
+    "trainyard:index:AdmissionReady": _admission,
+}
+
+
 def main() -> None:
     """Serve on a free loopback port and print it, as the engine expects."""
     server = grpc.server(ThreadPoolExecutor(max_workers=16))
-    provider_pb2_grpc.add_ResourceProviderServicer_to_server(RunStartProvider(), server)
+    provider_pb2_grpc.add_ResourceProviderServicer_to_server(WaitingProvider(), server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     sys.stdout.write(f"{port}\n")

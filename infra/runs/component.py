@@ -8,10 +8,10 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as k8s
 
+from infra.provider.resources import RunStart
 from infra.runs.render import render_run
 from infra.runs.resolve import ResolvedRun
 
-START_TIMEOUT_SECONDS = 100
 CAMEL = re.compile(r"(?<!^)(?=[A-Z])")
 
 
@@ -33,25 +33,14 @@ class TrainingRun(pulumi.ComponentResource):
         created: list[pulumi.Resource] = []
         for manifest in render_run(args.run):
             created.append(_create(args.run.id, manifest, parent=self, after=created))
-        started = RunStart(args, opts=pulumi.ResourceOptions(parent=self, depends_on=created))
+        started = RunStart(
+            args.run.id,
+            kubeconfig=args.kubeconfig,
+            namespace=args.run.namespace,
+            opts=pulumi.ResourceOptions(parent=self, depends_on=created),
+        )
         self.state = started.state
         self.register_outputs({"state": self.state})
-
-
-class RunStart(pulumi.CustomResource):
-    """Created once the run's pods have started or wait in the queue; fails with the pod's own event."""
-
-    state: pulumi.Output[str]
-
-    def __init__(self, args: TrainingRunArgs, *, opts: pulumi.ResourceOptions) -> None:
-        properties = {
-            "kubeconfig": str(args.kubeconfig),
-            "namespace": args.run.namespace,
-            "name": args.run.id,
-            "timeoutSeconds": START_TIMEOUT_SECONDS,
-            "state": None,
-        }
-        super().__init__("trainyard:index:RunStart", args.run.id, properties, opts)
 
 
 def _create(

@@ -1,13 +1,18 @@
 """`trainyard cluster`: what it prints and how it ends."""
 
+import json
+import subprocess
+from pathlib import Path
+
 import pytest
 from typer.testing import CliRunner
 
 from infra.bootstrap.health import Part
 from infra.bootstrap.leftovers import Leftovers
-from infra.cli import cluster
+from infra.cli import cluster, local_stack
 from infra.errors import TrainyardError
 
+pytestmark = pytest.mark.usefixtures("places")
 NOTHING = Leftovers((), (), (), (), (), (), ())
 
 
@@ -47,3 +52,24 @@ def test_up_passes_the_wish_to_install_packages_on(monkeypatch: pytest.MonkeyPat
     CliRunner().invoke(cluster.app, ["up"])
     CliRunner().invoke(cluster.app, ["up", "--install-packages"])
     assert wishes == [False, True]
+
+
+@pytest.mark.parametrize(("resources", "forgets"), [([], False), ([{"type": "x"}], True)])
+def test_the_state_of_the_local_stack_ends_with_its_cluster(
+    resources: list[object], forgets: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = local_stack.backend_directory() / ".pulumi" / "stacks" / "trainyard" / "local.json"
+    record.parent.mkdir(parents=True)
+    record.write_text(json.dumps({"checkpoint": {"latest": {"resources": resources}}}))
+    commands: list[list[str]] = []
+    monkeypatch.setattr(local_stack, "environment", dict)
+    monkeypatch.setattr(local_stack.tools, "find", Path)
+    monkeypatch.setattr(
+        local_stack.subprocess,
+        "run",
+        lambda command, **_: commands.append(command) or subprocess.CompletedProcess(command, 0),
+    )
+    monkeypatch.setattr(cluster.lifecycle, "down", lambda host, plan, progress: NOTHING)
+    assert CliRunner().invoke(cluster.app, ["down"]).exit_code == 0
+    wanted = ["pulumi", "stack", "rm", "local", "--force", "--yes", "--preserve-config"]
+    assert commands == ([wanted] if forgets else [])

@@ -14,11 +14,13 @@ from infra.errors import TrainyardError
 from infra.provider import server
 from infra.runs.start import Verdict
 
+URN = "urn:pulumi:local::trainyard::trainyard:runs:TrainingRun$trainyard:index:RunStart::run-1"
+
 
 @pytest.fixture
 def plugin() -> Iterator[Any]:
     serving = grpc.server(ThreadPoolExecutor(max_workers=1))
-    provider_pb2_grpc.add_ResourceProviderServicer_to_server(server.RunStartProvider(), serving)
+    provider_pb2_grpc.add_ResourceProviderServicer_to_server(server.WaitingProvider(), serving)
     port = serving.add_insecure_port("127.0.0.1:0")
     serving.start()
     with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
@@ -45,7 +47,7 @@ def test_a_started_run_becomes_a_resource_with_its_state(
 ) -> None:
     monkeypatch.setattr(server, "Cluster", lambda path: path)
     monkeypatch.setattr(server, "wait_until_started", lambda look, **_: Verdict("queued", "insufficient cpu"))
-    answer = plugin.Create(provider_pb2.CreateRequest(properties=wanted()))
+    answer = plugin.Create(provider_pb2.CreateRequest(urn=URN, properties=wanted()))
     assert answer.id == "team-a/run-1"
     assert (answer.properties["state"], answer.properties["reason"]) == ("queued", "insufficient cpu")
 
@@ -61,14 +63,16 @@ def test_a_run_that_cannot_start_fails_with_the_reason_alone(
     monkeypatch.setattr(server, "Cluster", lambda path: path)
     monkeypatch.setattr(server, "wait_until_started", fail)
     with pytest.raises(grpc.RpcError) as raised:
-        plugin.Create(provider_pb2.CreateRequest(properties=wanted()))
+        plugin.Create(provider_pb2.CreateRequest(urn=URN, properties=wanted()))
     assert raised.value.details().startswith("the run cannot start: pod x: image y is not present")
     assert "Traceback" not in raised.value.details()
 
 
 def test_an_unreadable_kubeconfig_is_one_clear_error(plugin: Any, tmp_path: Path) -> None:
     with pytest.raises(grpc.RpcError) as raised:
-        plugin.Create(provider_pb2.CreateRequest(properties=wanted(kubeconfig=str(tmp_path / "absent"))))
+        plugin.Create(
+            provider_pb2.CreateRequest(urn=URN, properties=wanted(kubeconfig=str(tmp_path / "absent")))
+        )
     assert "absent" in raised.value.details()
     assert "next: trainyard cluster up" in raised.value.details()
 
