@@ -14,6 +14,7 @@ from trainer.checkpoint import store
 from trainer.config import RunConfig
 from trainer.errors import EXIT_OK
 from trainer.report import ExitReport
+from trainer.stop import StopSignal
 from trainer.topology import Topology, is_loopback, wait_for_address
 
 SHUTDOWN_SECONDS = 25
@@ -26,13 +27,12 @@ def run(config_path: Path) -> int:
     0: finished. 78: a retry cannot help. 143: stopped by SIGTERM. 1: anything else. Raises TrainerError for
     what is wrong before any process starts.
     """
+    StopSignal().install()
     run_config = config.load(config_path)
     topology = Topology.from_environment(os.environ)
     topology.require_world_size(run_config)
     if is_complete(run_config):
-        _say(
-            f"{run_config.run.id}: all {run_config.training.num_steps} steps were done before; nothing to do"
-        )
+        _say(f"all {run_config.training.num_steps} steps were done before; nothing to do")
         return EXIT_OK
     timeout = run_config.distributed.handshake_timeout_seconds
     address = wait_for_address(topology.master_address, timeout_seconds=timeout, report=_say)

@@ -55,7 +55,7 @@ def archive_run(cluster: Cluster, jobset: dict[str, Any], *, stack: str) -> dict
     pods = pods_of(cluster, current)
     config = _config(cluster, namespace, run_id)
     output, destination = records.output_dir(run_id), records.record_dir(run_id)
-    record = records.build_record(
+    seen = records.build_record(
         stack=stack,
         jobset=current,
         stopped=is_stopped(observe(cluster, namespace, run_id).workload),
@@ -69,6 +69,9 @@ def archive_run(cluster: Cluster, jobset: dict[str, Any], *, stack: str) -> dict
         output=output,
         checkpoints=records.checkpoint_dir(Path(config["checkpoint"]["directory"]).name),
     )
+    record = records.merge_record(records.known_record(run_id), seen)
+    if record is not seen:
+        return record
     records.write_record(record, output=output, destination=destination)
     _copy_logs(cluster, namespace, pods, destination=destination)
     return record

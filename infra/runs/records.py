@@ -90,17 +90,30 @@ def write_record(record: dict[str, Any], *, output: Path, destination: Path) -> 
     return destination / "record.json"
 
 
+def merge_record(known: dict[str, Any] | None, seen: dict[str, Any]) -> dict[str, Any]:
+    """The record to keep: that of a finished run stands, though another cluster has looked at the run again."""
+    if known and known["status"] == "finished" and known["summary"] == seen["summary"]:
+        return known
+    return seen
+
+
+def known_record(run_id: str) -> dict[str, Any] | None:
+    """The record in the vault, if there is one."""
+    path = record_dir(run_id) / "record.json"
+    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else None
+
+
 def read_record(run_id: str) -> dict[str, Any]:
     """The record in the vault; raises `TrainyardError` when there is none."""
-    path = record_dir(run_id) / "record.json"
-    if not path.exists():
+    record = known_record(run_id)
+    if record is None:
         known = (
             ", ".join(sorted(p.parent.name for p in record_dir("x").parent.glob("*/record.json"))) or "none"
         )
         raise TrainyardError(
             f"no record of run {run_id!r} in the vault (there is: {known})", next_step="trainyard status"
         )
-    return dict(json.loads(path.read_text(encoding="utf-8")))
+    return record
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:

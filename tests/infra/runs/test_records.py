@@ -119,6 +119,14 @@ def test_record_and_curves_lie_in_the_vault_and_can_be_written_again(finished: P
     ]
 
 
+def test_the_record_of_a_finished_run_stands_when_it_is_seen_again(finished: Path) -> None:
+    first = build(finished)
+    again = build(finished, pods=[{"status": {"startTime": "2026-02-02T00:00:00Z"}}])
+    assert records.merge_record(first, again) is first
+    assert records.merge_record(None, first) is first
+    assert records.merge_record(first | {"status": "stopped"}, again) is again
+
+
 def test_an_absent_record_names_those_there_are(places: Path) -> None:
     with pytest.raises(TrainyardError, match="no record of run 'x'"):
         records.read_record("x")
