@@ -1,4 +1,4 @@
-"""SIGTERM in a worker: at once while nothing is at stake, at the end of the step while training."""
+"""SIGTERM (or Ctrl-C) in a worker: at once while nothing is at stake, at the end of the step while training."""
 
 import signal
 from collections.abc import Iterator
@@ -15,8 +15,9 @@ class StopSignal:
         self._deferred = False
 
     def install(self) -> None:
-        """Handle SIGTERM from now on."""
-        signal.signal(signal.SIGTERM, lambda *_: self.request())
+        """Handle SIGTERM and SIGINT from now on."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: self.request())
 
     def request(self) -> None:
         """Ask to stop; raises Terminated right here unless inside `deferred`."""

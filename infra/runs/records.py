@@ -91,7 +91,7 @@ def write_record(record: dict[str, Any], *, output: Path, destination: Path) -> 
 
 
 def merge_record(known: dict[str, Any] | None, seen: dict[str, Any]) -> dict[str, Any]:
-    """The record to keep: that of a finished run stands, though another cluster has looked at the run again."""
+    """The record to keep: that of a finished run stands when another cluster sees the run again."""
     if known and known["status"] == "finished" and known["summary"] == seen["summary"]:
         return known
     return seen

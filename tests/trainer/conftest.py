@@ -89,7 +89,13 @@ class Entrypoint:
     directory: Path
 
     def start(
-        self, document: dict[str, Any], *, nodes: int = 1, node_rank: int = 0, port: int = 0
+        self,
+        document: dict[str, Any],
+        *,
+        nodes: int = 1,
+        node_rank: int = 0,
+        port: int = 0,
+        master: str = "localhost",
     ) -> "subprocess.Popen[str]":
         """Begin `run` on one pod; two ranks in all."""
         path = self.directory / f"run-{node_rank}.yaml"
@@ -98,7 +104,7 @@ class Entrypoint:
             "NNODES": str(nodes),
             "NODE_RANK": str(node_rank),
             "NPROC_PER_NODE": str(2 // nodes),
-            "MASTER_ADDR": "localhost",
+            "MASTER_ADDR": master,
             "MASTER_PORT": str(port or free_port()),
             "OMP_NUM_THREADS": "1",
         }

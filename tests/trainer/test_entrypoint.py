@@ -129,6 +129,18 @@ def test_a_pod_that_never_comes_ends_the_wait(
     assert "rendezvous: the pods of this run did not all meet" in err
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_pod_stopped_while_it_waits_for_the_others_says_so(
+    document: dict[str, Any], entrypoint: Any, number: signal.Signals
+) -> None:
+    pod = entrypoint.start(document, nodes=2, node_rank=1, master="no-such-worker.invalid")
+    assert pod.stdout.readline() == "waiting for the name no-such-worker.invalid\n"
+    pod.send_signal(number)
+    _, err = pod.communicate()
+    assert pod.returncode == 143
+    assert err.startswith("error: asked to stop")
+
+
 @pytest.mark.full
 def test_a_killed_rank_ends_the_pod_and_may_be_retried(
     document: dict[str, Any], entrypoint: Any, tmp_path: Path
