@@ -1,4 +1,4 @@
-"""SIGTERM (or Ctrl-C) in a worker: at once while nothing is at stake, at the end of the step while training."""
+"""SIGTERM or Ctrl-C in a worker: at once while nothing is at stake, after the step while training."""
 
 import signal
 from collections.abc import Iterator

@@ -45,7 +45,8 @@ def preview(
         done = subprocess.run(command, cwd=paths.REPOSITORY, env=variables, check=False)
         if done.returncode:
             raise TrainyardError(
-                f"the preview of {stack} failed (see above)", next_step="correct it and preview again"
+                f"the preview of {stack} failed (see above)",
+                next_step="correct it and preview again; `trainyard doctor` lists missing tools",
             )
         changes = count_changes(events.read_text(encoding="utf-8"))
     typer.echo(
