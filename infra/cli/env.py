@@ -64,6 +64,9 @@ def defaults(present: Mapping[str, str]) -> dict[str, str]:
         "PATH": search_path(present.get("PATH", os.defpath)),
         "PULUMI_BACKEND_URL": backend_directory().as_uri(),
         "PULUMI_SKIP_UPDATE_CHECK": "true",
+        # Creating waits for the cluster, not for this machine's cores: a chart's definitions must not queue
+        # behind its slower parts, or its controller starts without them and backs off.
+        "PULUMI_PARALLEL": "32",
         "TRAINYARD_LANGUAGE_HOST": str(official or tools.LANGUAGE_HOST_DIRECTORY / tools.LANGUAGE_HOST),
     }
     if official is None:

@@ -22,8 +22,10 @@ def _provider(name: str, kubeconfig: Path, *, opts: pulumi.ResourceOptions | Non
     if not kubeconfig.exists():
         if not pulumi.runtime.is_dry_run():
             raise TrainyardError("this machine's cluster is not up", next_step="trainyard cluster up")
-        # A preview before the cluster exists: charts are rendered, nothing is contacted.
-        return k8s.Provider(name, render_yaml_to_directory=str(kubeconfig.parent / "rendered"), opts=opts)
+        # A preview before the cluster exists: charts are rendered, nothing is contacted. Without the empty
+        # kubeconfig the provider would take the one that KUBECONFIG names, and refuse both together.
+        rendered = str(kubeconfig.parent / "rendered")
+        return k8s.Provider(name, kubeconfig="", render_yaml_to_directory=rendered, opts=opts)
     # The path, not the text: an edit of the file must not replace everything that the provider made.
     return k8s.Provider(
         name,
