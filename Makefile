@@ -18,7 +18,7 @@ up: tools  ## From nothing to a trained model: cluster, images, data, stack, run
 	@trainyard cluster up --install-packages
 	@trainyard images build --install-packages --stack $(STACK)
 	@trainyard data push --stack $(STACK)
-	@eval "$$(trainyard env)" && pulumi up --stack $(STACK) --yes --skip-preview --non-interactive --policy-pack policies
+	@variables="$$(trainyard env)" && eval "$$variables" && pulumi up --stack $(STACK) --yes --skip-preview --non-interactive --policy-pack policies
 	@trainyard wait --stack $(STACK)
 
 down: setup  ## Wait for the run (STOP=1: stop it), keep the vault, destroy stack and cluster.

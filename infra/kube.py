@@ -4,15 +4,21 @@ The client library is loaded where it is first used: it takes more than a second
 """
 
 import json
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from infra.errors import TrainyardError
 
 REQUEST_TIMEOUT_SECONDS = (3, 20)
-NOT_FOUND = 404
+PATIENCE_SECONDS = 60.0
+PATIENCE_PAUSE_SECONDS = 1.0
+NOT_FOUND, TOO_MANY_REQUESTS, INTERNAL_ERROR = 404, 429, 500
 CONTENT_TYPES = {"PATCH": "application/merge-patch+json", "POST": "application/json"}
+
+T = TypeVar("T")
 
 
 class ApiError(TrainyardError):
@@ -21,6 +27,11 @@ class ApiError(TrainyardError):
     def __init__(self, message: str, *, status: int = 0, next_step: str = "") -> None:
         super().__init__(message, next_step=next_step)
         self.status = status
+
+    @property
+    def passing(self) -> bool:
+        """Whether the same request may well succeed in a moment."""
+        return self.status in (0, TOO_MANY_REQUESTS) or self.status >= INTERNAL_ERROR
 
 
 class Cluster:
@@ -69,41 +80,63 @@ class Cluster:
         """The lines that a container has written; with `follow`, until it ends."""
         path = f"/api/v1/namespaces/{namespace}/pods/{pod}/log"
         query = [("container", container), *([("follow", "true")] if follow else [])]
-        response = self._open(
-            "GET", path, query=query, timeout=(3, None) if follow else REQUEST_TIMEOUT_SECONDS
-        )
+        timeout = (3, None) if follow else REQUEST_TIMEOUT_SECONDS
         rest = b""
-        for chunk in response.stream(8192):
-            *lines, rest = (rest + chunk).split(b"\n")
-            yield from (line.decode("utf-8", "replace") for line in lines)
+        with _explained(path):
+            for chunk in self._open("GET", path, query=query, timeout=timeout).stream(8192):
+                *lines, rest = (rest + chunk).split(b"\n")
+                yield from (line.decode("utf-8", "replace") for line in lines)
         if rest:
             yield rest.decode("utf-8", "replace")
 
     def _call(self, method: str, path: str, *, query: Any = (), body: Any = None) -> str:
-        return str(
-            self._open(method, path, query=query, body=body, timeout=REQUEST_TIMEOUT_SECONDS).data.decode()
-        )
+        with _explained(path):
+            answer = self._open(method, path, query=query, body=body, timeout=REQUEST_TIMEOUT_SECONDS)
+            return str(answer.data.decode())
 
     def _open(self, method: str, path: str, *, query: Any, timeout: Any, body: Any = None) -> Any:
-        from kubernetes.client.exceptions import ApiException
-        from urllib3.exceptions import HTTPError
-
         content = {"Content-Type": CONTENT_TYPES[method]} if method in CONTENT_TYPES else {}
+        return self._api.call_api(
+            path,
+            method,
+            query_params=list(query),
+            header_params={"Accept": "application/json", **content},
+            body=body,
+            auth_settings=["BearerToken"],
+            response_type=None,
+            _preload_content=False,
+            _return_http_data_only=True,
+            _request_timeout=timeout,
+        )
+
+
+def patiently(
+    look: Callable[[], T],
+    *,
+    clock: Callable[[], float] = time.monotonic,
+    pause: Callable[[float], None] = time.sleep,
+) -> T:
+    """What `look` returns, asked again for a while where the API server does not answer or is overloaded."""
+    deadline = clock() + PATIENCE_SECONDS
+    while True:
         try:
-            return self._api.call_api(
-                path,
-                method,
-                query_params=list(query),
-                header_params={"Accept": "application/json", **content},
-                body=body,
-                auth_settings=["BearerToken"],
-                response_type=None,
-                _preload_content=False,
-                _return_http_data_only=True,
-                _request_timeout=timeout,
-            )
-        except (ApiException, HTTPError) as error:
-            raise _as_error(error, path) from None
+            return look()
+        except ApiError as error:
+            if not error.passing or clock() >= deadline:
+                raise
+        pause(PATIENCE_PAUSE_SECONDS)
+
+
+@contextmanager
+def _explained(path: str) -> Iterator[None]:
+    """Turn the client's errors, also those of reading an answer, into `ApiError`."""
+    from kubernetes.client.exceptions import ApiException
+    from urllib3.exceptions import HTTPError
+
+    try:
+        yield
+    except (ApiException, HTTPError) as error:
+        raise _as_error(error, path) from None
 
 
 def _as_error(error: Exception, path: str) -> "ApiError":

@@ -19,6 +19,7 @@ LOCAL_STACK = "local"
 LOCAL_PASSPHRASE = "trainyard-local"
 PROJECT = "trainyard"
 ALWAYS = ("PATH", "TRAINYARD_LANGUAGE_HOST")
+OURS = ("PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE")
 
 
 def register(app: typer.Typer) -> None:
@@ -30,8 +31,8 @@ def env() -> None:
     """Print shell exports: eval "$(trainyard env)", then plain `pulumi up -s local` works.
 
     PATH gets the built tools; Pulumi gets a backend in the state directory and its passphrase file; kubectl
-    gets the embedded cluster. What you have set yourself stays: PULUMI_BACKEND_URL, PULUMI_CONFIG_PASSPHRASE,
-    KUBECONFIG and the others win over the values here.
+    gets the embedded cluster. What you have set yourself stays: with a PULUMI_BACKEND_URL of yours also your
+    passphrase, and KUBECONFIG and the others, win over the values here.
     """
     added = additions(os.environ)
     ensure_local_stack({**os.environ, **added})
@@ -46,13 +47,21 @@ def environment() -> dict[str, str]:
     return result
 
 
+def own_environment() -> dict[str, str]:
+    """The environment for the local stack in our own backend, whatever backend the user works with."""
+    theirs = ("PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE")
+    present = {name: value for name, value in os.environ.items() if name not in theirs}
+    return present | additions(present)
+
+
 def additions(present: Mapping[str, str]) -> dict[str, str]:
     """The variables that Trainyard adds to an environment; makes the files that they name.
 
     Raises `TrainyardError` when the state directory cannot be written.
     """
     added = defaults(present)
-    kept = {name: value for name, value in added.items() if name in ALWAYS or name not in present}
+    overrides = (*ALWAYS, *OURS) if "PULUMI_BACKEND_URL" not in present else ALWAYS
+    kept = {name: value for name, value in added.items() if name in overrides or name not in present}
     _prepare({**present, **kept})
     return kept
 
@@ -73,6 +82,9 @@ def defaults(present: Mapping[str, str]) -> dict[str, str]:
         result["TRAINYARD_PYTHON"] = sys.executable
     if "PULUMI_CONFIG_PASSPHRASE" not in present:
         result["PULUMI_CONFIG_PASSPHRASE_FILE"] = str(passphrase_file())
+    elif "PULUMI_BACKEND_URL" not in present:
+        # A passphrase set for other stacks would win over the file; our backend holds the local stack alone.
+        result["PULUMI_CONFIG_PASSPHRASE"] = LOCAL_PASSPHRASE
     if paths.kubeconfig_path().exists() or not (Path.home() / ".kube" / "config").exists():
         result["KUBECONFIG"] = str(paths.kubeconfig_path())
     return result

@@ -5,7 +5,7 @@ import subprocess
 
 from infra import paths
 from infra.bootstrap.progress import Progress
-from infra.cli.env import LOCAL_STACK, PROJECT, backend_directory, environment
+from infra.cli.env import LOCAL_STACK, PROJECT, backend_directory, own_environment
 from infra.errors import TrainyardError
 from toolchain import tools
 
@@ -17,7 +17,7 @@ def forget_local_stack(*, progress: Progress) -> None:
     progress.say(f"the cluster that the stack {LOCAL_STACK} describes is gone: forgetting the stack's state")
     command = [str(tools.find("pulumi")), "stack", "rm", LOCAL_STACK, "--force", "--yes", "--preserve-config"]
     done = subprocess.run(
-        command, cwd=paths.REPOSITORY, env=environment(), capture_output=True, text=True, check=False
+        command, cwd=paths.REPOSITORY, env=own_environment(), capture_output=True, text=True, check=False
     )
     if done.returncode:
         raise TrainyardError(

@@ -30,8 +30,10 @@ def register(app: typer.Typer) -> None:
 
 
 def status(stack: StackOption = "local", as_json: JsonOption = False) -> None:
-    """Show the stack's runs: state, step, loss, speed; from the vault's records where there is no cluster."""
-    rows = _live_rows(stack) if paths.kubeconfig_path().exists() else _recorded_rows(stack)
+    """Show the stack's runs, those that only the vault remembers included: state, step, loss, speed."""
+    live = _live_rows(stack) if paths.kubeconfig_path().exists() else []
+    known = {row["run"] for row in live}
+    rows = [*(row for row in _recorded_rows(stack) if row["run"] not in known), *live]
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return
@@ -48,17 +50,11 @@ def logs(
     follow_log: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the worker ends.")] = False,
 ) -> None:
     """Print a worker's log: from its pod, or from the vault once the environment is gone."""
-    if not paths.kubeconfig_path().exists():
-        run_id = recorded_id(run)
-        path = records.record_dir(run_id) / f"worker-{worker}.log"
-        if not path.exists():
-            raise TrainyardError(
-                f"the record of {run_id} has no log of worker {worker}", next_step="trainyard status"
-            )
-        typer.echo(path.read_text(encoding="utf-8"), nl=False)
+    live = _live_run(run, stack=stack)
+    if live is None:
+        typer.echo(_recorded_log(recorded_id(run), worker=worker), nl=False)
         return
-    cluster = _cluster()
-    jobset = archive.find_run(cluster, run, stack=stack)
+    cluster, jobset = live
     pods = [pod for pod in archive.pods_of(cluster, jobset) if archive.rank_of(pod) == worker]
     if not pods:
         raise TrainyardError(f"run {run} has no pod of worker {worker} yet", next_step="trainyard status")
@@ -73,22 +69,18 @@ def wait(stack: StackOption = "local") -> None:
     """Follow the stack's runs to their end, then put their records into the vault and print what came out."""
     cluster, failed = _cluster(), []
     for jobset in archive.declared_runs(cluster, stack=stack):
-        follow(cluster, jobset)
+        verdict = follow(cluster, jobset)
         record = archive.archive_run(cluster, jobset, stack=stack)
         print_summary(record, _write_report(record["run_id"]))
-        failed += [record["run_id"]] if record["status"] == "failed" else []
+        failed += [record["run_id"]] if verdict.state == "failed" else []
     if failed:
         raise TrainyardError(f"{', '.join(failed)} failed", next_step=f"trainyard logs {failed[0]}")
 
 
 def report(run: RunArgument, stack: StackOption = "local") -> None:
     """Write the run's HTML report with its curves and print where it is."""
-    if paths.kubeconfig_path().exists():
-        cluster = _cluster()
-        jobset = archive.find_run(cluster, run, stack=stack)
-        run_id = str(archive.archive_run(cluster, jobset, stack=stack)["run_id"])
-    else:
-        run_id = recorded_id(run)
+    live = _live_run(run, stack=stack)
+    run_id = str(archive.archive_run(*live, stack=stack)["run_id"]) if live else recorded_id(run)
     typer.echo(str(_write_report(run_id)))
 
 
@@ -126,6 +118,22 @@ def _write_report(run_id: str) -> Path:
     path = directory / "report.html"
     path.write_text(html, encoding="utf-8")
     return path
+
+
+def _live_run(run: str, *, stack: str) -> tuple[Cluster, dict[str, Any]] | None:
+    """The cluster and the run's JobSet, or None where only the vault can know the run."""
+    if not paths.kubeconfig_path().exists():
+        return None
+    cluster = _cluster()
+    jobset = archive.look_up(cluster, run, stack=stack)
+    return (cluster, jobset) if jobset else None
+
+
+def _recorded_log(run_id: str, *, worker: int) -> str:
+    path = records.record_dir(run_id) / f"worker-{worker}.log"
+    if path.exists():
+        return path.read_text(encoding="utf-8")
+    raise TrainyardError(f"run {run_id} left no log of worker {worker}", next_step="trainyard status")
 
 
 def _live_rows(stack: str) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from infra import paths
 from infra.cli.env import environment
 from infra.cli.options import StackOption
 from infra.errors import TrainyardError
-from infra.kube import Cluster
+from infra.kube import ApiError, Cluster
 from infra.runs import archive, records
 from infra.runs.follow import follow, print_line
 from infra.runs.stop import stop_run
@@ -31,7 +31,10 @@ def teardown(
     """Wait for the runs or stop them, record them in the vault, destroy the stack; the vault stays."""
     load_stack(stack)
     if paths.kubeconfig_path().exists():
-        _end_runs(Cluster(paths.kubeconfig_path()), stack=stack, stop=stop)
+        try:
+            _end_runs(Cluster(paths.kubeconfig_path()), stack=stack, stop=stop)
+        except ApiError as error:
+            raise _with_ways_on(error) from None
     if not _stack_exists(stack):
         typer.echo(f"stack {stack} does not exist; nothing to destroy")
         return
@@ -59,7 +62,16 @@ def _end_runs(cluster: Cluster, *, stack: str, stop: bool) -> None:
         print_line(f"{record['run_id']}: {record['status']}; record: {records.record_dir(record['run_id'])}")
 
 
+def _with_ways_on(error: ApiError) -> TrainyardError:
+    ways = "trainyard cluster up, then this again; or trainyard cluster down, which gives the runs up"
+    return TrainyardError(error.message, next_step=ways) if error.passing else error
+
+
 def _stack_exists(stack: str) -> bool:
     command = [str(tools.find("pulumi")), "stack", "--stack", stack, "--show-name", "--non-interactive"]
-    done = subprocess.run(command, cwd=paths.REPOSITORY, env=environment(), capture_output=True, check=False)
+    done = subprocess.run(
+        command, cwd=paths.REPOSITORY, env=environment(), capture_output=True, text=True, check=False
+    )
+    if done.returncode and "no stack named" not in done.stderr:
+        raise TrainyardError(f"stack {stack}: {done.stderr.strip()}", next_step="trainyard doctor")
     return done.returncode == 0

@@ -8,7 +8,6 @@ from infra.errors import TrainyardError
 from infra.kube import ApiError, Cluster
 
 POLL_SECONDS = 0.3
-INTERNAL_ERROR = 500
 
 
 def wait_until_admitted(
@@ -29,7 +28,7 @@ def wait_until_admitted(
         try:
             return cluster.try_create(path, item)
         except ApiError as error:
-            if error.status != INTERNAL_ERROR:
+            if not error.passing:
                 raise
             if clock() >= deadline:
                 raise TrainyardError(

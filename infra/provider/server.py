@@ -8,11 +8,13 @@ until the webhooks that judge such an item answer.
 Previews contact no cluster. The resources own nothing in the cluster, so deleting them does nothing.
 """
 
+import os
 import sys
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import grpc
 from google.protobuf import empty_pb2, json_format
@@ -24,13 +26,16 @@ from infra.provider.admission import wait_until_admitted
 from infra.runs.start import observe, wait_until_started
 
 VERSION = "0.1.0"
-
-
+PARENT_POLL_SECONDS = 1.0
+Pause: TypeAlias = Callable[[float], None]
 IDENTITY = ("namespace", "name", "path")
 
 
 class WaitingProvider(provider_pb2_grpc.ResourceProviderServicer):
     """Serves the resources that wait; every message is answered from its own content."""
+
+    def __init__(self) -> None:
+        self._cancelled = threading.Event()
 
     def GetPluginInfo(self, request: Any, context: Any) -> Any:
         return plugin_pb2.PluginInfo(version=VERSION)
@@ -59,7 +64,7 @@ class WaitingProvider(provider_pb2_grpc.ResourceProviderServicer):
         wait = WAITS[request.urn.split("::")[2].rpartition("$")[2]]
         try:
             wanted = json_format.MessageToDict(request.properties)
-            name, outputs = wait(Cluster(Path(wanted["kubeconfig"])), wanted)
+            name, outputs = wait(Cluster(Path(wanted["kubeconfig"])), wanted, self._pause)
         except TrainyardError as error:
             context.abort(grpc.StatusCode.UNKNOWN, str(error))
         response = provider_pb2.CreateResponse(id=name, properties=request.properties)
@@ -73,35 +78,46 @@ class WaitingProvider(provider_pb2_grpc.ResourceProviderServicer):
         return empty_pb2.Empty()
 
     def Cancel(self, request: Any, context: Any) -> Any:
+        self._cancelled.set()
         return empty_pb2.Empty()
 
+    def _pause(self, seconds: float) -> None:
+        if self._cancelled.wait(seconds):
+            raise TrainyardError("cancelled while it waited for the cluster", next_step="pulumi up")
 
-def _start(cluster: Cluster, wanted: dict[str, Any]) -> tuple[str, dict[str, str]]:
+
+def _start(cluster: Cluster, wanted: dict[str, Any], pause: Pause) -> tuple[str, dict[str, str]]:
     namespace, name = wanted["namespace"], wanted["name"]
     verdict = wait_until_started(
-        lambda: observe(cluster, namespace, name), timeout_seconds=float(wanted["timeoutSeconds"])
+        lambda: observe(cluster, namespace, name),
+        timeout_seconds=float(wanted["timeoutSeconds"]),
+        pause=pause,
     )
     return f"{namespace}/{name}", {"state": verdict.state, "reason": verdict.reason}
 
 
-def _admission(cluster: Cluster, wanted: dict[str, Any]) -> tuple[str, dict[str, str]]:
+def _admission(cluster: Cluster, wanted: dict[str, Any], pause: Pause) -> tuple[str, dict[str, str]]:
     timeout_seconds = float(wanted["timeoutSeconds"])
-    wait_until_admitted(cluster, wanted["path"], wanted["item"], timeout_seconds=timeout_seconds)
+    wait_until_admitted(cluster, wanted["path"], wanted["item"], timeout_seconds=timeout_seconds, pause=pause)
     return str(wanted["path"]), {}
 
 
-WAITS: dict[str, Callable[[Cluster, dict[str, Any]], tuple[str, dict[str, str]]]] = {
+WAITS: dict[str, Callable[[Cluster, dict[str, Any], Pause], tuple[str, dict[str, str]]]] = {
     "trainyard:index:RunStart": _start,
     "trainyard:index:AdmissionReady": _admission,
 }
 
 
 def main() -> None:
-    """Serve on a free loopback port and print it, as the engine expects."""
+    """Serve on a free loopback port and print it, as the engine expects; ends with the engine."""
+    engine = os.getppid()
     server = grpc.server(ThreadPoolExecutor(max_workers=16))
     provider_pb2_grpc.add_ResourceProviderServicer_to_server(WaitingProvider(), server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     sys.stdout.write(f"{port}\n")
     sys.stdout.flush()
-    server.wait_for_termination()
+    while server.wait_for_termination(timeout=PARENT_POLL_SECONDS) and os.getppid() == engine:
+        pass
+    # A thread that still waits for the cluster must not hold up the end.
+    os._exit(0)

@@ -1,15 +1,14 @@
 """Brings what a run left behind into the vault: its record, its curves and its workers' logs."""
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from infra import paths
+from infra import paths, provenance
 from infra.errors import TrainyardError
-from infra.kube import Cluster, jobset_path
+from infra.kube import ApiError, Cluster, jobset_path
 from infra.naming import DOMAIN
 from infra.runs import records
 from infra.runs.start import is_stopped, observe
@@ -21,18 +20,25 @@ def declared_runs(cluster: Cluster, *, stack: str) -> list[dict[str, Any]]:
     return sorted(found, key=lambda jobset: str(jobset["metadata"]["creationTimestamp"]))
 
 
-def find_run(cluster: Cluster, run: str, *, stack: str) -> dict[str, Any]:
-    """The JobSet of a run, by its id or name (then the newest); raises `TrainyardError` with the choices."""
-    jobsets = declared_runs(cluster, stack=stack)
+def look_up(cluster: Cluster, run: str, *, stack: str) -> dict[str, Any] | None:
+    """The JobSet of a run, by its id or name (then the newest), if the cluster has it."""
     matching = [
-        j for j in jobsets if run in (j["metadata"]["name"], j["metadata"]["labels"][f"{DOMAIN}/run"])
+        jobset
+        for jobset in declared_runs(cluster, stack=stack)
+        if run in (jobset["metadata"]["name"], jobset["metadata"]["labels"][f"{DOMAIN}/run"])
     ]
-    if not matching:
-        names = ", ".join(j["metadata"]["name"] for j in jobsets) or "none"
+    return matching[-1] if matching else None
+
+
+def find_run(cluster: Cluster, run: str, *, stack: str) -> dict[str, Any]:
+    """The JobSet of a run as `look_up` finds it; raises `TrainyardError` with the choices."""
+    found = look_up(cluster, run, stack=stack)
+    if found is None:
+        names = ", ".join(j["metadata"]["name"] for j in declared_runs(cluster, stack=stack)) or "none"
         raise TrainyardError(
-            f"stack {stack} has no run {run!r} (there is: {names})", next_step="trainyard status"
+            f"stack {stack} runs no {run!r} in its cluster (there is: {names})", next_step="trainyard status"
         )
-    return matching[-1]
+    return found
 
 
 def pods_of(cluster: Cluster, jobset: dict[str, Any]) -> list[dict[str, Any]]:
@@ -64,16 +70,14 @@ def archive_run(cluster: Cluster, jobset: dict[str, Any], *, stack: str) -> dict
         image_digest=image_digest(
             current["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
         ),
-        git=git_state(),
+        git=provenance.read(current),
         data_version=config["data"].get("version") or _vault_version(Path(config["data"]["dataset"]).name),
         output=output,
         checkpoints=records.checkpoint_dir(Path(config["checkpoint"]["directory"]).name),
     )
     record = records.merge_record(records.known_record(run_id), seen)
-    if record is not seen:
-        return record
-    records.write_record(record, output=output, destination=destination)
     _copy_logs(cluster, namespace, pods, destination=destination)
+    records.write_record(record, output=output, destination=destination)
     return record
 
 
@@ -85,20 +89,6 @@ def image_digest(pod_spec: dict[str, Any]) -> str | None:
     digests = json.loads(lock.read_text(encoding="utf-8"))
     found = digests.get(pod_spec["containers"][0]["image"])
     return str(found) if found else None
-
-
-def git_state() -> dict[str, Any]:
-    """The checkout's commit and whether it has changes; empty where there is no git."""
-    try:
-        commit = _git("rev-parse", "HEAD")
-        return {"commit": commit, "dirty": bool(_git("status", "--porcelain"))}
-    except (OSError, subprocess.CalledProcessError):
-        return {}
-
-
-def _git(*arguments: str) -> str:
-    command = ["git", "-C", str(paths.REPOSITORY), *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def _config(cluster: Cluster, namespace: str, run_id: str) -> dict[str, Any]:
@@ -115,8 +105,19 @@ def _vault_version(dataset: str) -> str | None:
 
 def _copy_logs(cluster: Cluster, namespace: str, pods: list[dict[str, Any]], *, destination: Path) -> None:
     for pod in pods:
-        if (pod.get("status") or {}).get("phase") not in ("Running", "Succeeded", "Failed"):
+        if not _has_log(pod):
             continue
-        lines = cluster.log_lines(namespace, pod["metadata"]["name"], container="trainer")
+        try:
+            lines = list(cluster.log_lines(namespace, pod["metadata"]["name"], container="trainer"))
+        except ApiError as error:
+            if error.passing:
+                raise
+            continue
         text = "".join(f"{line}\n" for line in lines)
-        (destination / f"worker-{rank_of(pod)}.log").write_text(text, encoding="utf-8")
+        records.replace(destination / f"worker-{rank_of(pod)}.log", text.encode())
+
+
+def _has_log(pod: dict[str, Any]) -> bool:
+    """Whether the trainer's container has ever run; a pod may end in its init container."""
+    containers = (pod.get("status") or {}).get("containerStatuses") or []
+    return any({"running", "terminated"} & set(container.get("state") or {}) for container in containers)

@@ -8,6 +8,7 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as k8s
 
+from infra import provenance
 from infra.provider.resources import RunStart
 from infra.runs.render import render_run
 from infra.runs.resolve import ResolvedRun
@@ -46,9 +47,12 @@ class TrainingRun(pulumi.ComponentResource):
 def _create(
     name: str, manifest: dict[str, Any], *, parent: pulumi.Resource, after: list[pulumi.Resource]
 ) -> pulumi.Resource:
-    # The id says what the run declares, so a newer template must not touch a run that exists.
-    opts = pulumi.ResourceOptions(parent=parent, depends_on=list(after), ignore_changes=["spec", "data"])
+    # The id says what the run declares, so a newer template or commit must not touch a run that exists.
+    opts = pulumi.ResourceOptions(
+        parent=parent, depends_on=list(after), ignore_changes=["spec", "data", "metadata.annotations"]
+    )
     kinds = {"ServiceAccount": k8s.core.v1.ServiceAccount, "ConfigMap": k8s.core.v1.ConfigMap}
+    manifest["metadata"].setdefault("annotations", {}).update(provenance.annotations())
     content = {CAMEL.sub("_", key).lower(): value for key, value in manifest.items()}
     kind = kinds.get(manifest["kind"], k8s.apiextensions.CustomResource)
     resource: pulumi.Resource = kind(name, **content, opts=opts)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from infra.errors import TrainyardError
-from infra.kube import Cluster, jobset_path
+from infra.kube import Cluster, patiently
 from infra.runs import records
 from infra.runs.start import Verdict, judge, observe
 
@@ -30,9 +30,10 @@ def follow(
     """Wait until the run has ended, printing its state and its newest step as they change."""
     run_id, shown = jobset["metadata"]["name"], ""
     while True:
-        if cluster.get(jobset_path(jobset["metadata"]["namespace"], run_id)) is None:
+        seen = patiently(lambda: observe(cluster, jobset["metadata"]["namespace"], run_id), pause=pause)
+        if seen.jobset is None:
             raise TrainyardError(f"run {run_id} is gone from the cluster", next_step="trainyard status")
-        verdict = state_of(cluster, jobset)
+        verdict = judge(seen)
         line = f"{run_id}: {verdict.state}{_step(run_id) if verdict.state == 'running' else _why(verdict)}"
         if line != shown:
             log(line)

@@ -80,21 +80,22 @@ def build_record(
 
 def write_record(record: dict[str, Any], *, output: Path, destination: Path) -> Path:
     """Put the record and the run's curves into the vault; each file is replaced whole or not at all."""
-    destination.mkdir(parents=True, exist_ok=True)
     for name in COPIED:
         if (output / name).exists():
-            _replace(destination / name, (output / name).read_bytes())
-    _replace(destination / "run.yaml", yaml.safe_dump(record["configuration"], sort_keys=False).encode())
+            replace(destination / name, (output / name).read_bytes())
+    replace(destination / "run.yaml", yaml.safe_dump(record["configuration"], sort_keys=False).encode())
     text = json.dumps(record, indent=2, ensure_ascii=False) + "\n"
-    _replace(destination / "record.json", text.encode())
+    replace(destination / "record.json", text.encode())
     return destination / "record.json"
 
 
 def merge_record(known: dict[str, Any] | None, seen: dict[str, Any]) -> dict[str, Any]:
-    """The record to keep: that of a finished run stands when another cluster sees the run again."""
-    if known and known["status"] == "finished" and known["summary"] == seen["summary"]:
+    """The record to keep: a finished run's stands when seen again, and a run began with its first attempt."""
+    if known is None:
+        return seen
+    if known["status"] == "finished" and known["summary"] == seen["summary"]:
         return known
-    return seen
+    return seen | {"started_at": min(known["started_at"], seen["started_at"])}
 
 
 def known_record(run_id: str) -> dict[str, Any] | None:
@@ -121,6 +122,17 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
     return list(_whole_lines(path.read_text(encoding="utf-8").splitlines()))
+
+
+def replace(path: Path, content: bytes) -> None:
+    """Replace a file whole or not at all, its directory made if need be."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    staged = path.with_name(f".{path.name}.staged")
+    with staged.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    staged.replace(path)
 
 
 def _whole_lines(lines: Iterable[str]) -> Iterable[dict[str, Any]]:
@@ -176,12 +188,3 @@ def _checkpoint(checkpoints: Path, final: str | None) -> dict[str, Any] | None:
 
 def _json(path: Path) -> dict[str, Any] | None:
     return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else None
-
-
-def _replace(path: Path, content: bytes) -> None:
-    staged = path.with_name(f".{path.name}.staged")
-    with staged.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    staged.replace(path)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from infra.errors import TrainyardError
-from infra.kube import Cluster, condition, jobset_path
+from infra.kube import Cluster, condition, jobset_path, patiently
 
 HOPELESS = (
     "CreateContainerConfigError",
@@ -33,7 +33,10 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class Verdict:
-    """`state` is waiting, queued, running, stopped, finished or failed; `reason` is the cluster's own."""
+    """`state` is waiting, queued, running, stuck, stopped, finished or failed; `reason` is the cluster's own.
+
+    A stuck run has pods that cannot start as they are, but its controllers have not given it up.
+    """
 
     state: str
     reason: str = ""
@@ -52,7 +55,7 @@ def judge(seen: Snapshot) -> Verdict:
         return _judge_queue(seen.workload)
     hopeless = [reason for pod in seen.pods if (reason := _why_hopeless(pod, seen.events))]
     if hopeless:
-        return Verdict("failed", hopeless[0])
+        return Verdict("stuck", hopeless[0])
     wanted = seen.jobset["spec"]["replicatedJobs"][0]["template"]["spec"]["parallelism"] if seen.jobset else 0
     started = [pod for pod in seen.pods if _main_container_started(pod)]
     if wanted and len(started) >= wanted:
@@ -93,9 +96,9 @@ def wait_until_started(
     """
     deadline = clock() + timeout_seconds
     while True:
-        seen = look()
+        seen = patiently(look, clock=clock, pause=pause)
         verdict = judge(seen)
-        if verdict.state == "failed":
+        if verdict.state in ("failed", "stuck"):
             raise TrainyardError(f"the run cannot start: {verdict.reason}", next_step="trainyard status")
         if verdict.state != "waiting":
             return verdict

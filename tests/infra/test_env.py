@@ -103,6 +103,17 @@ def test_what_the_user_has_set_wins(pulumi: Path, machine: Path, monkeypatch: py
     assert calls(machine) == []
 
 
+@pytest.mark.parametrize("name", ["PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE"])
+def test_a_passphrase_for_other_stacks_does_not_lock_the_local_one(
+    name: str, machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, "/theirs")
+    result = env.environment()
+    words = result.get("PULUMI_CONFIG_PASSPHRASE")
+    file = Path(result["PULUMI_CONFIG_PASSPHRASE_FILE"]) if words is None else None
+    assert (file.read_text().strip() if file else words) == env.LOCAL_PASSPHRASE
+
+
 def test_it_can_be_applied_again(pulumi: Path, machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = env.environment()
     for name, value in first.items():

@@ -1,6 +1,7 @@
 """The API reader: absent is None or empty, a refusal names the path, silence names the next step."""
 
 import json
+import socket
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 import yaml
 
 from infra.errors import TrainyardError
-from infra.kube import Cluster, condition
+from infra.kube import PATIENCE_SECONDS, ApiError, Cluster, condition, patiently
 
 ANSWERS: dict[str, tuple[int, Any]] = {
     "/api/v1/namespaces/a": (200, {"kind": "Namespace"}),
@@ -104,3 +105,48 @@ def test_a_silent_cluster_is_one_clear_error(tmp_path: Path) -> None:
 def test_only_a_true_condition_counts(status: str, found: bool) -> None:
     item = {"status": {"conditions": [{"type": "Completed", "status": status}]}}
     assert (condition(item, "Completed") is not None) is found
+
+
+def test_an_answer_that_breaks_off_is_an_error_of_ours(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        answering = Thread(target=_answer_half, args=[server])
+        answering.start()
+        with pytest.raises(ApiError, match="does not answer"):
+            Cluster(kubeconfig(tmp_path, server.getsockname()[1])).get("/api/v1/namespaces/a")
+        answering.join()
+
+
+def _answer_half(server: socket.socket) -> None:
+    connection, _ = server.accept()
+    with connection:
+        connection.recv(65536)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{")
+
+
+class Answers:
+    """Raises or returns one after another; time passes with each pause."""
+
+    def __init__(self, *answers: int) -> None:
+        self.answers, self.now = list(answers), 0.0
+
+    def look(self) -> str:
+        status = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if status != 200:
+            raise ApiError(f"answered {status}", status=status)
+        return "seen"
+
+    def pause(self, seconds: float) -> None:
+        self.now += seconds
+
+
+def test_a_server_that_is_silent_or_overloaded_for_a_moment_is_asked_again() -> None:
+    answers = Answers(0, 503, 429, 200)
+    assert patiently(answers.look, clock=lambda: answers.now, pause=answers.pause) == "seen"
+
+
+@pytest.mark.parametrize(("status", "seconds"), [(0, PATIENCE_SECONDS), (403, 0.0)])
+def test_patience_ends_and_a_refusal_is_final(status: int, seconds: float) -> None:
+    answers = Answers(status)
+    with pytest.raises(ApiError):
+        patiently(answers.look, clock=lambda: answers.now, pause=answers.pause)
+    assert answers.now == seconds

