@@ -27,7 +27,11 @@ def deploy(settings: StackSettings, *, stack: str) -> Environment:
     """Declare everything that the stack holds; contacts nothing."""
     site = local_site(settings.sites[0])
     in_cluster = pulumi.ResourceOptions(providers=[site.access.provider])
-    queueing = Queueing("queueing", QueueingArgs(settings.teams, site.access.kubeconfig), opts=in_cluster)
+    queueing = Queueing(
+        "queueing",
+        QueueingArgs(settings.teams, site.access.kubeconfig, embedded=site.access.embedded),
+        opts=in_cluster,
+    )
     queues = {team.name: _tenant(team, stack, site, queueing) for team in settings.teams}
     image = trainer_image(base=settings.sites[0].base_image or "")
     runs = {}

@@ -1,5 +1,6 @@
 """Where the charts of the queue controllers come from, and the values that we give them."""
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
@@ -11,9 +12,39 @@ VERSIONS = {"kueue": versions.KUEUE, "jobset": versions.JOBSET}
 CONTROLLER_RESOURCES = {"requests": {"cpu": "50m", "memory": "128Mi"}, "limits": {"memory": "512Mi"}}
 
 
-def source(name: str) -> str:
-    """The chart's directory beside the built controller."""
-    return str(tools.chart(name))
+@dataclass(frozen=True)
+class Chart:
+    """A Helm chart: a directory, or an OCI reference with its version; `image_values` name its image."""
+
+    name: str
+    source: str
+    version: str | None = None
+    image_values: dict[str, Any] = field(default_factory=dict)
+
+
+def built(name: str) -> Chart:
+    """The chart beside the built controller, with the image that was built around it."""
+    image = {
+        "repository": f"localhost/trainyard/{name}",
+        "tag": VERSIONS[name],
+        "pullPolicy": "IfNotPresent",
+    }
+    values = {"image": image} if name == "jobset" else {"controllerManager": {"manager": {"image": image}}}
+    return Chart(name, str(tools.chart(name)), image_values=values)
+
+
+def official(name: str) -> Chart:
+    """The project's own chart, whose image it names itself."""
+    return Chart(name, f"oci://registry.k8s.io/{name}/charts/{name}", VERSIONS[name].removeprefix("v"))
+
+
+def merge(values: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    """Chart values with more of them laid over, mapping by mapping."""
+    result = dict(values)
+    for key, value in more.items():
+        inner = result.get(key)
+        result[key] = merge(inner, value) if isinstance(inner, dict) and isinstance(value, dict) else value
+    return result
 
 
 def kueue_values() -> dict[str, Any]:
@@ -31,7 +62,7 @@ def kueue_values() -> dict[str, Any]:
     }
     return {
         "controllerManager": {
-            "manager": {"image": _image("kueue"), "resources": CONTROLLER_RESOURCES},
+            "manager": {"resources": CONTROLLER_RESOURCES},
             "readinessProbe": {"initialDelaySeconds": 1},
         },
         "managerConfig": {"controllerManagerConfigYaml": yaml.safe_dump(configuration, sort_keys=False)},
@@ -41,8 +72,4 @@ def kueue_values() -> dict[str, Any]:
 def jobset_values() -> dict[str, Any]:
     """One replica without leader election."""
     controller = {"leaderElection": {"enable": False}, "resources": CONTROLLER_RESOURCES}
-    return {"image": _image("jobset"), "controller": controller}
-
-
-def _image(name: str) -> dict[str, str]:
-    return {"repository": f"localhost/trainyard/{name}", "tag": VERSIONS[name], "pullPolicy": "IfNotPresent"}
+    return {"controller": controller}

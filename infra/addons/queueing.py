@@ -1,6 +1,6 @@
 """Queueing: JobSet and Kueue, then a queue with a quota for each team; no scheduler of our own."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ import pulumi_kubernetes as k8s
 
 from infra import naming
 from infra.addons import charts
+from infra.addons.charts import Chart
 from infra.provider.resources import AdmissionReady
 from infra.settings.places import Team
 
@@ -39,10 +40,11 @@ PRIORITIES = {"low": -100, "normal": 0, "high": 100}
 
 @dataclass(frozen=True)
 class QueueingArgs:
-    """The teams that share the cluster."""
+    """The teams that share the cluster; an embedded one gets the controllers that were built for it."""
 
     teams: Sequence[Team]
     kubeconfig: Path
+    embedded: bool
 
 
 class Queueing(pulumi.ComponentResource):
@@ -50,8 +52,9 @@ class Queueing(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: QueueingArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("trainyard:addons:Queueing", name, None, opts)
-        jobset = _controller("jobset", charts.jobset_values, parent=self)
-        kueue = _controller("kueue", charts.kueue_values, parent=self)
+        source = charts.built if args.embedded else charts.official
+        jobset = _controller(source("jobset"), charts.jobset_values(), parent=self)
+        kueue = _controller(source("kueue"), charts.kueue_values(), parent=self)
         answers = AdmissionReady(
             "kueue-admission",
             kubeconfig=args.kubeconfig,
@@ -93,9 +96,8 @@ class TeamQueue(pulumi.ComponentResource):
         self.register_outputs({})
 
 
-def _controller(
-    name: str, values: Callable[[], dict[str, Any]], *, parent: pulumi.Resource
-) -> pulumi.Resource:
+def _controller(chart: Chart, values: dict[str, Any], *, parent: pulumi.Resource) -> pulumi.Resource:
+    name = chart.name
     namespace = k8s.core.v1.Namespace(
         f"{name}-system",
         metadata={"name": f"{name}-system", "labels": {"pod-security.kubernetes.io/enforce": "restricted"}},
@@ -104,8 +106,9 @@ def _controller(
     return k8s.helm.v4.Chart(
         name,
         namespace=f"{name}-system",
-        chart=charts.source(name),
-        values=values(),
+        chart=chart.source,
+        version=chart.version,
+        values=charts.merge(values, chart.image_values),
         opts=pulumi.ResourceOptions(parent=parent, depends_on=[namespace], transforms=[_do_not_settle]),
     )
 

@@ -8,7 +8,6 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from infra import paths
 from infra.cli.options import JsonOption, StackOption
 from infra.cli.summary import print_summary
 from infra.errors import TrainyardError
@@ -17,6 +16,8 @@ from infra.runs import archive, records
 from infra.runs.follow import follow, state_of
 from infra.runs.report import render_report
 from infra.runs.stop import resume_run, stop_run
+from infra.settings.stack import load_stack
+from infra.sites.local import place
 
 RunArgument = Annotated[
     str, typer.Argument(metavar="RUN", help="The run's id, or its name for the newest of that name.")
@@ -31,7 +32,7 @@ def register(app: typer.Typer) -> None:
 
 def status(stack: StackOption = "local", as_json: JsonOption = False) -> None:
     """Show the stack's runs, those that only the vault remembers included: state, step, loss, speed."""
-    live = _live_rows(stack) if paths.kubeconfig_path().exists() else []
+    live = _live_rows(stack) if _kubeconfig(stack).exists() else []
     known = {row["run"] for row in live}
     rows = [*(row for row in _recorded_rows(stack) if row["run"] not in known), *live]
     if as_json:
@@ -67,7 +68,7 @@ def logs(
 
 def wait(stack: StackOption = "local") -> None:
     """Follow the stack's runs to their end, then put their records into the vault and print what came out."""
-    cluster, failed = _cluster(), []
+    cluster, failed = _cluster(stack), []
     for jobset in archive.declared_runs(cluster, stack=stack):
         verdict = follow(cluster, jobset)
         record = archive.archive_run(cluster, jobset, stack=stack)
@@ -86,7 +87,7 @@ def report(run: RunArgument, stack: StackOption = "local") -> None:
 
 def stop(run: RunArgument, stack: StackOption = "local") -> None:
     """Stop a run: its workers save a last checkpoint and end; its record goes to the vault."""
-    cluster = _cluster()
+    cluster = _cluster(stack)
     jobset = archive.find_run(cluster, run, stack=stack)
     archive.archive_run(cluster, jobset, stack=stack)
     stop_run(cluster, jobset)
@@ -96,7 +97,7 @@ def stop(run: RunArgument, stack: StackOption = "local") -> None:
 
 def resume(run: RunArgument, stack: StackOption = "local") -> None:
     """Give a stopped run back to its queue; it goes on from its newest whole checkpoint."""
-    cluster = _cluster()
+    cluster = _cluster(stack)
     resume_run(cluster, archive.find_run(cluster, run, stack=stack))
     typer.echo(f"{run} is back in its queue; next: trainyard wait")
 
@@ -122,9 +123,9 @@ def _write_report(run_id: str) -> Path:
 
 def _live_run(run: str, *, stack: str) -> tuple[Cluster, dict[str, Any]] | None:
     """The cluster and the run's JobSet, or None where only the vault can know the run."""
-    if not paths.kubeconfig_path().exists():
+    if not _kubeconfig(stack).exists():
         return None
-    cluster = _cluster()
+    cluster = _cluster(stack)
     jobset = archive.look_up(cluster, run, stack=stack)
     return (cluster, jobset) if jobset else None
 
@@ -137,7 +138,7 @@ def _recorded_log(run_id: str, *, worker: int) -> str:
 
 
 def _live_rows(stack: str) -> list[dict[str, Any]]:
-    cluster = _cluster()
+    cluster = _cluster(stack)
     rows = []
     for jobset in archive.declared_runs(cluster, stack=stack):
         verdict = state_of(cluster, jobset)
@@ -170,5 +171,9 @@ def _row(run_id: str, state: str, metrics: list[dict[str, Any]], reason: str) ->
     }
 
 
-def _cluster() -> Cluster:
-    return Cluster(paths.kubeconfig_path())
+def _kubeconfig(stack: str) -> Path:
+    return place.kubeconfig(load_stack(stack).sites[0])
+
+
+def _cluster(stack: str) -> Cluster:
+    return Cluster(_kubeconfig(stack))

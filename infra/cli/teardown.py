@@ -14,6 +14,7 @@ from infra.runs import archive, records
 from infra.runs.follow import follow, print_line
 from infra.runs.stop import stop_run
 from infra.settings.stack import load_stack
+from infra.sites.local import place
 from toolchain import tools
 
 
@@ -29,10 +30,10 @@ def teardown(
     ] = False,
 ) -> None:
     """Wait for the runs or stop them, record them in the vault, destroy the stack; the vault stays."""
-    load_stack(stack)
-    if paths.kubeconfig_path().exists():
+    kubeconfig = place.kubeconfig(load_stack(stack).sites[0])
+    if kubeconfig.exists():
         try:
-            _end_runs(Cluster(paths.kubeconfig_path()), stack=stack, stop=stop)
+            _end_runs(Cluster(kubeconfig), stack=stack, stop=stop)
         except ApiError as error:
             raise _with_ways_on(error) from None
     if not _stack_exists(stack):

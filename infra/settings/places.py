@@ -23,14 +23,17 @@ class Pool(Section):
 
 
 class LocalSite(Section):
-    """The on-prem site on one machine: a cluster that Trainyard starts itself.
+    """The on-prem site on one machine: a cluster that Trainyard starts itself, or one that is there.
 
-    `base_image`, an official Python image by digest, is what the trainer's image stands on; without one, a
-    Debian root is made, which needs no container registry.
+    `kubeconfig` names the file of a cluster that exists; it is used and never taken down, and its queue
+    controllers come from their official charts and images, so nothing is built for it. `base_image`, an
+    official Python image by digest, is what the trainer's image stands on; without one, a Debian root is
+    made, which needs no container registry.
     """
 
     kind: Literal["local"]
     name: Name
+    kubeconfig: Annotated[str, Field(pattern=r"^[/~]")] | None = None
     base_image: PinnedImage | None = None
     pools: Annotated[tuple[Pool, ...], Field(min_length=1)]
 

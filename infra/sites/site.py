@@ -8,10 +8,11 @@ import pulumi
 
 @dataclass(frozen=True)
 class ClusterAccess:
-    """How the layers above reach the site's cluster."""
+    """How the layers above reach the site's cluster; `embedded` is one that Trainyard made itself."""
 
     kubeconfig: Path
     provider: pulumi.ProviderResource
+    embedded: bool = False
 
 
 @dataclass(frozen=True)

@@ -8,23 +8,30 @@ import pulumi_kubernetes as k8s
 from infra import paths
 from infra.errors import TrainyardError
 from infra.settings.places import LocalSite
+from infra.sites.local import place
 from infra.sites.site import ClusterAccess, Site, Volume
 
 
 def local_site(settings: LocalSite, *, opts: pulumi.ResourceOptions | None = None) -> Site:
-    """The embedded cluster of this machine as a site."""
-    kubeconfig = paths.kubeconfig_path()
-    access = ClusterAccess(kubeconfig, _provider(settings.name, kubeconfig, opts=opts))
+    """This machine's cluster as a site."""
+    kubeconfig = place.kubeconfig(settings)
+    provider = _provider(settings, kubeconfig, opts=opts)
+    access = ClusterAccess(kubeconfig, provider, embedded=settings.kubeconfig is None)
     return Site(settings.name, access, _volumes(paths.vault_dir(), paths.state_dir()))
 
 
-def _provider(name: str, kubeconfig: Path, *, opts: pulumi.ResourceOptions | None) -> k8s.Provider:
+def _provider(settings: LocalSite, kubeconfig: Path, *, opts: pulumi.ResourceOptions | None) -> k8s.Provider:
+    name = settings.name
     if not kubeconfig.exists():
+        if settings.kubeconfig:
+            raise TrainyardError(
+                f"site {name}: no kubeconfig at {kubeconfig}", next_step="correct sites[0].kubeconfig"
+            )
         if not pulumi.runtime.is_dry_run():
             raise TrainyardError("this machine's cluster is not up", next_step="trainyard cluster up")
         # A preview before the cluster exists: charts are rendered, nothing is contacted. Without the empty
         # kubeconfig the provider would take the one that KUBECONFIG names, and refuse both together.
-        rendered = str(kubeconfig.parent / "rendered")
+        rendered = str(paths.state_dir() / "rendered")
         return k8s.Provider(name, kubeconfig="", render_yaml_to_directory=rendered, opts=opts)
     # The path, not the text: an edit of the file must not replace everything that the provider made.
     return k8s.Provider(

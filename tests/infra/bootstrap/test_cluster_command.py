@@ -3,6 +3,7 @@
 import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -66,13 +67,14 @@ def test_the_state_of_the_local_stack_ends_with_its_cluster(
     monkeypatch.setenv("PULUMI_BACKEND_URL", "s3://theirs")
     monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "theirs")
     monkeypatch.setattr(local_stack.tools, "find", Path)
-    monkeypatch.setattr(
-        local_stack.subprocess,
-        "run",
-        lambda command, *, env, **_: (
-            commands.append(command) or variables.append(env) or subprocess.CompletedProcess(command, 0)
-        ),
-    )
+
+    def run(command: list[str], *, env: dict[str, str] | None = None, **_: Any) -> Any:
+        if command[1:3] == ["stack", "rm"]:
+            commands.append(command)
+            variables.append(env or {})
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr(local_stack.subprocess, "run", run)
     monkeypatch.setattr(cluster.lifecycle, "down", lambda host, plan, progress: NOTHING)
     assert CliRunner().invoke(cluster.app, ["down"]).exit_code == 0
     wanted = ["pulumi", "stack", "rm", "local", "--force", "--yes", "--preserve-config"]
