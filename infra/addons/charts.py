@@ -9,6 +9,25 @@ from infra import versions
 from toolchain import tools
 
 VERSIONS = {"kueue": versions.KUEUE, "jobset": versions.JOBSET}
+DEFINITIONS = {
+    "jobset": ["jobsets.jobset.x-k8s.io"],
+    "kueue": [
+        f"{kind}.kueue.x-k8s.io"
+        for kind in (
+            "admissionchecks",
+            "clusterqueues",
+            "cohorts",
+            "localqueues",
+            "multikueueclusters",
+            "multikueueconfigs",
+            "provisioningrequestconfigs",
+            "resourceflavors",
+            "topologies",
+            "workloadpriorityclasses",
+            "workloads",
+        )
+    ],
+}
 CONTROLLER_RESOURCES = {"requests": {"cpu": "50m", "memory": "128Mi"}, "limits": {"memory": "512Mi"}}
 
 

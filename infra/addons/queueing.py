@@ -1,6 +1,6 @@
 """Queueing: JobSet and Kueue, then a queue with a quota for each team; no scheduler of our own."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import pulumi_kubernetes as k8s
 from infra import naming
 from infra.addons import charts
 from infra.addons.charts import Chart
-from infra.provider.resources import AdmissionReady
+from infra.provider.resources import AdmissionReady, DefinitionsReady
 from infra.settings.places import Team
 
 API = "kueue.x-k8s.io/v1beta2"
@@ -53,8 +53,8 @@ class Queueing(pulumi.ComponentResource):
     def __init__(self, name: str, args: QueueingArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("trainyard:addons:Queueing", name, None, opts)
         source = charts.built if args.embedded else charts.official
-        jobset = _controller(source("jobset"), charts.jobset_values(), parent=self)
-        kueue = _controller(source("kueue"), charts.kueue_values(), parent=self)
+        jobset = _controller(source("jobset"), charts.jobset_values(), args, parent=self)
+        kueue = _controller(source("kueue"), charts.kueue_values(), args, parent=self)
         answers = AdmissionReady(
             "kueue-admission",
             kubeconfig=args.kubeconfig,
@@ -96,11 +96,19 @@ class TeamQueue(pulumi.ComponentResource):
         self.register_outputs({})
 
 
-def _controller(chart: Chart, values: dict[str, Any], *, parent: pulumi.Resource) -> pulumi.Resource:
+def _controller(
+    chart: Chart, values: dict[str, Any], args: QueueingArgs, *, parent: pulumi.Resource
+) -> pulumi.Resource:
     name = chart.name
     namespace = k8s.core.v1.Namespace(
         f"{name}-system",
         metadata={"name": f"{name}-system", "labels": {"pod-security.kubernetes.io/enforce": "restricted"}},
+        opts=pulumi.ResourceOptions(parent=parent),
+    )
+    definitions = DefinitionsReady(
+        f"{name}-definitions",
+        kubeconfig=args.kubeconfig,
+        names=charts.DEFINITIONS[name],
         opts=pulumi.ResourceOptions(parent=parent),
     )
     return k8s.helm.v4.Chart(
@@ -109,18 +117,29 @@ def _controller(chart: Chart, values: dict[str, Any], *, parent: pulumi.Resource
         chart=chart.source,
         version=chart.version,
         values=charts.merge(values, chart.image_values),
-        opts=pulumi.ResourceOptions(parent=parent, depends_on=[namespace], transforms=[_do_not_settle]),
+        opts=pulumi.ResourceOptions(
+            parent=parent, depends_on=[namespace], transforms=[_in_order(definitions)]
+        ),
     )
 
 
-def _do_not_settle(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTransformResult | None:
-    """Services count as created at once; AdmissionReady tells whether they work, ten quiet seconds do not."""
-    if args.type_ != "kubernetes:core/v1:Service":
+def _in_order(definitions: pulumi.Resource) -> pulumi.ResourceTransform:
+    """The controller after its definitions; Services at once, whose webhooks AdmissionReady asks."""
+
+    def transform(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTransformResult | None:
+        if args.type_ == "kubernetes:apps/v1:Deployment":
+            after = pulumi.ResourceOptions(depends_on=[definitions])
+            return pulumi.ResourceTransformResult(args.props, pulumi.ResourceOptions.merge(args.opts, after))
+        if args.type_ == "kubernetes:core/v1:Service":
+            return pulumi.ResourceTransformResult(_without_waiting(args.props), args.opts)
         return None
-    props: dict[str, Any] = dict(args.props)
+
+    return transform
+
+
+def _without_waiting(props: Mapping[str, Any]) -> dict[str, Any]:
     annotations = {**props["metadata"].get("annotations", {}), "pulumi.com/skipAwait": "true"}
-    props["metadata"] = {**props["metadata"], "annotations": annotations}
-    return pulumi.ResourceTransformResult(props, args.opts)
+    return {**props, "metadata": {**props["metadata"], "annotations": annotations}}
 
 
 def _priority(level: str, value: int, *, opts: pulumi.ResourceOptions) -> pulumi.Resource:

@@ -7,6 +7,7 @@ import pulumi
 
 START_TIMEOUT_SECONDS = 100
 ADMISSION_TIMEOUT_SECONDS = 60
+DEFINITIONS_TIMEOUT_SECONDS = 120
 
 
 class RunStart(pulumi.CustomResource):
@@ -23,6 +24,20 @@ class RunStart(pulumi.CustomResource):
             "state": None,
         }
         super().__init__("trainyard:index:RunStart", name, properties, opts)
+
+
+class DefinitionsReady(pulumi.CustomResource):
+    """Created once the API server serves all custom resource definitions of these names."""
+
+    def __init__(
+        self, name: str, *, kubeconfig: Path, names: list[str], opts: pulumi.ResourceOptions
+    ) -> None:
+        properties = {
+            "kubeconfig": str(kubeconfig),
+            "names": names,
+            "timeoutSeconds": DEFINITIONS_TIMEOUT_SECONDS,
+        }
+        super().__init__("trainyard:index:DefinitionsReady", name, properties, opts)
 
 
 class AdmissionReady(pulumi.CustomResource):
