@@ -15,6 +15,7 @@ from infra.errors import TrainyardError
 
 CONNECT_SECONDS = 1.0
 NOT_FOUND = 127
+SYSTEM_DIRECTORIES = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,8 @@ class Host(Protocol):
     def feed(self, args: Sequence[str | Path], writer: Callable[[IO[bytes]], None]) -> None: ...
 
     def spawn(self, args: Sequence[str | Path], *, log: Path) -> int: ...
+
+    def find(self, program: str) -> Path | None: ...
 
     def signal(self, pid: int, number: int) -> None: ...
 
@@ -72,7 +75,7 @@ class LocalHost:
         command = [str(arg) for arg in args]
         try:
             done = subprocess.run(
-                command, capture_output=True, text=True, errors="replace", env={**os.environ, **(env or {})}
+                command, capture_output=True, text=True, errors="replace", env=_environment(env)
             )
         except OSError as error:
             completed = Completed(NOT_FOUND, "", f"{command[0]}: {error.strerror}")
@@ -86,7 +89,9 @@ class LocalHost:
         """Run a command with what `writer` writes as its input; raises TrainyardError if it fails."""
         command = [str(arg) for arg in args]
         with tempfile.TemporaryFile() as said:
-            process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=said)
+            process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=said, env=_environment()
+            )
             assert process.stdin is not None
             try:
                 writer(process.stdin)
@@ -114,8 +119,14 @@ class LocalHost:
                 stderr=stream,
                 start_new_session=True,
                 cwd="/",
+                env=_environment(),
             )
         return process.pid
+
+    def find(self, program: str) -> Path | None:
+        """An executable on PATH or in the directories of administrators' programs; None without one."""
+        found = shutil.which(program, path=_search_path(os.environ))
+        return Path(found) if found else None
 
     def signal(self, pid: int, number: int) -> None:
         """Send a signal, and reap the process if it is a child of this one; gone already is no error."""
@@ -189,6 +200,16 @@ def failure_message(command: Sequence[str], completed: Completed, *, num_lines: 
     """One message of a failed command: name, exit code and the last lines that it printed."""
     said = (completed.errors.strip() or completed.output.strip()).splitlines()[-num_lines:]
     return "\n    ".join([f"{_title(command)} failed with exit code {completed.code}", *said])
+
+
+def _environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    merged = {**os.environ, **(extra or {})}
+    return {**merged, "PATH": _search_path(merged)}
+
+
+def _search_path(variables: Mapping[str, str]) -> str:
+    """PATH, and what a plain `su` leaves out of root's."""
+    return os.pathsep.join((variables.get("PATH", os.defpath), *SYSTEM_DIRECTORIES))
 
 
 def _title(command: Iterable[str]) -> str:

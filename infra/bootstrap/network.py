@@ -38,7 +38,7 @@ def conf_dir(plan: Plan) -> Path:
 
 def interfaces(host: Host) -> dict[str, str]:
     """Network interfaces of the host: name -> name of the bridge that it belongs to, or nothing."""
-    listing = host.run(["ip", "-json", "link", "show"], check=False).output
+    listing = host.run(["ip", "-json", "link", "show"]).output
     return {link["ifname"]: link.get("master", "") for link in json.loads(listing or "[]")}
 
 

@@ -71,6 +71,11 @@ class FakeHost:
         self.signals.append((pid, number))
         self.on_signal(pid, number)
 
+    def find(self, program: str) -> Path | None:
+        """Programs are the files of that name in the usual directories; an absolute path is itself."""
+        places = ["/usr/local/sbin", "/usr/sbin", "/usr/bin", "/sbin"]
+        return next((path for path in (Path(one, program) for one in places) if self.exists(path)), None)
+
     def connects(self, address: str, port: int) -> bool:
         return (address, port) in self.open_ports
 
@@ -126,6 +131,8 @@ def host(tmp_path: Path) -> FakeHost:
     fake.write(Path("/proc/self/status"), "Name:\tx\nCapEff:\t000001ffffffffff\n")
     for name in ("cpu", "cpuset", "memory", "pids"):
         fake.make_directory(Path("/sys/fs/cgroup") / name)
+    for program in ("/usr/bin/ip", "/usr/sbin/nft"):
+        fake.write(Path(program), "")
     fake.answer("ip", "-json", output="[]")
     fake.answer("nft", "--json", output='{"nftables": []}')
     return fake
