@@ -51,11 +51,14 @@ def remember_sysctls(host: Host, plan: Plan) -> None:
 
 
 def restore_sysctls(host: Host, plan: Plan) -> None:
-    """Put the kernel settings back as they were before the cluster."""
+    """Put the kernel settings back as they were before the cluster.
+
+    After a reboot a setting whose module is not loaded is absent: then there is nothing to put back.
+    """
     if not host.exists(_memory(plan)):
         return
     for name, value in json.loads(host.read(_memory(plan))).items():
-        if host.read(_file(name)).strip() != value:
+        if host.exists(_file(name)) and host.read(_file(name)).strip() != value:
             host.append(_file(name), value)
     host.remove(_memory(plan))
 
