@@ -9,6 +9,7 @@ from infra.bootstrap.templating import render
 
 SYSCTL = Path("/proc/sys")
 WANTED = {"net.ipv4.ip_forward": "1", "net.bridge.bridge-nf-call-iptables": "1"}
+NO_MODULE = "boot a kernel that has the module br_netfilter, and run the command again"
 CHANGED_BY_KUBELET = (
     "vm.overcommit_memory",
     "vm.panic_on_oom",
@@ -22,7 +23,7 @@ CHANGED_BY_KUBELET = (
 def ensure(host: Host, plan: Plan) -> None:
     """Make the bridge that carries the node's address, forward packets, describe the pod network for CNI."""
     if not host.exists(SYSCTL / "net/bridge"):
-        host.run(["modprobe", "br_netfilter"])
+        host.run(["modprobe", "br_netfilter"], next_step=NO_MODULE)
     remember_sysctls(host, plan)
     for name, value in WANTED.items():
         host.append(_file(name), value)

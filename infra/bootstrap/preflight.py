@@ -45,7 +45,10 @@ def check(host: Host, plan: Plan) -> None:
     )
     problems = [problem for one in checks for problem in one(host, plan)]
     if problems:
-        raise TrainyardError("\n  - ".join(["this machine is not ready for a cluster:", *problems]))
+        raise TrainyardError(
+            "\n  - ".join(["this machine is not ready for a cluster:", *problems]),
+            next_step="correct them and run the command again",
+        )
 
 
 def tool_problems(host: Host, plan: Plan) -> list[str]:

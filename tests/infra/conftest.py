@@ -40,7 +40,12 @@ class FakeHost:
         self._answers.insert(0, (words, Completed(code, output, errors)))
 
     def run(
-        self, args: Sequence[str | Path], *, check: bool = True, env: Mapping[str, str] | None = None
+        self,
+        args: Sequence[str | Path],
+        *,
+        check: bool = True,
+        env: Mapping[str, str] | None = None,
+        next_step: str = "",
     ) -> Completed:
         command = [str(arg) for arg in args]
         self.commands.append(command)
@@ -48,10 +53,12 @@ class FakeHost:
             (done for words, done in self._answers if _contains(command, words)), Completed(0, "", "")
         )
         if check and completed.code:
-            raise TrainyardError(f"{command[0]} failed: {completed.errors}")
+            raise TrainyardError(f"{command[0]} failed: {completed.errors}", next_step=next_step)
         return completed
 
-    def feed(self, args: Sequence[str | Path], writer: Callable[[IO[bytes]], None]) -> None:
+    def feed(
+        self, args: Sequence[str | Path], writer: Callable[[IO[bytes]], None], *, next_step: str = ""
+    ) -> None:
         stream = BytesIO()
         writer(stream)
         self.fed.append(([str(arg) for arg in args], stream.getvalue()))
