@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from infra.bootstrap import cgroups, daemons, mounts, network
+from infra.bootstrap import cgroups, daemons, mounts, network, packages
 from infra.bootstrap.host import Host
 from infra.bootstrap.mounts import Mount
 from infra.bootstrap.plan import Plan
@@ -103,7 +103,7 @@ def _lists(host: Host, plan: Plan, program: str, *, package: str) -> bool:
     if host.exists(plan.directories.owner):
         raise TrainyardError(
             f"{program} is missing, so that what the cluster made cannot be listed",
-            next_step=f"apt-get install {package}, then run the command again",
+            next_step=f"{packages.install_line([package])}, then run the command again",
         )
     return False
 

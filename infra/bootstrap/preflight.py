@@ -68,13 +68,14 @@ def package_problems(host: Host, plan: Plan) -> list[str]:
 
 def runtime_problems(host: Host, plan: Plan) -> list[str]:
     """A containerd older than what the kubelet works with."""
-    if packages.missing(host, {"containerd": packages.NODE["containerd"]}):
+    if host.find("containerd") is None:
         return []
     found = re.search(r"\b(\d+)\.(\d+)\.(\d+)", host.run(["containerd", "--version"]).output)
     minimum = tuple(int(part) for part in versions.CONTAINERD_MINIMUM.split("."))
     if found and tuple(int(part) for part in found.groups()) >= minimum:
         return []
-    return [f"containerd {versions.CONTAINERD_MINIMUM} or newer is needed, found {found and found.group(0)}"]
+    said = f"containerd {versions.CONTAINERD_MINIMUM} or newer is needed, found {found and found.group(0)}"
+    return [f"{said}; update it with: {packages.install_line(['containerd'])}"]
 
 
 def port_problems(host: Host, plan: Plan) -> list[str]:
@@ -121,7 +122,7 @@ def kernel_problems(host: Host, plan: Plan) -> list[str]:
         )
     if not _has_overlay(host):
         problems.append("the kernel has no overlay filesystem; load it with: modprobe overlay")
-    if host.exists(packages.NODE["nftables"]) and host.run(["nft", "list", "tables"], check=False).code != 0:
+    if host.find("nft") and host.run(["nft", "list", "tables"], check=False).code != 0:
         problems.append("the kernel has no nf_tables, which services need; load it with: modprobe nf_tables")
     return problems
 

@@ -22,8 +22,8 @@ def good(host: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A machine that is ready."""
     found = tools.Finding("any", tools.State.BUILT, Path("/tools/any"))
     monkeypatch.setattr(preflight.tools, "inspect", lambda name: found)
-    for path in packages.NODE.values():
-        host.write(path, "")
+    for package in packages.NODE:
+        host.write(Path("/usr/bin") / package.program, "")
     host.write(Path("/proc/net/tcp"), HEADER)
     host.write(Path("/proc/meminfo"), f"MemTotal: {8 << 20} kB\n")
     host.write(Path("/proc/filesystems"), "nodev\toverlay\n")
@@ -48,12 +48,13 @@ def test_missing_tools_are_named_before_anything_is_changed(
 
 
 def test_all_problems_are_told_at_once(good: Any, plan: Plan) -> None:
-    good.remove(packages.NODE["runc"])
-    good.remove(packages.NODE["nftables"])
+    good.remove(Path("/usr/bin/runc"))
+    for directory in ("/usr/bin", "/usr/sbin"):
+        good.remove(Path(directory) / "nft")
     good.answer("df", output=f"Avail\n{1 << 30}\n")
     with pytest.raises(TrainyardError) as told:
         preflight.check(good, plan)
-    assert "apt-get install --yes --no-install-recommends runc nftables" in str(told.value)
+    assert f"{packages.install_line(['runc', 'nftables'])} (or use --install-packages)" in str(told.value)
     assert "1.0 GiB free" in str(told.value)
 
 

@@ -82,8 +82,8 @@ def test_missing_build_tools_are_named_with_the_command(ready: Any, plan: Plan) 
 def test_too_little_room_is_told_before_the_work(ready: Any, plan: Plan) -> None:
     ready.answer("ctr", "images", "list", "--quiet", output="")
     ready.answer("df", output=f"Avail\n{3 << 30}\n")
-    for path in images.debian.IMAGES.values():
-        ready.write(path, "")
+    for package in images.debian.IMAGES:
+        ready.write(Path("/usr/bin") / package.program, "")
     with pytest.raises(TrainyardError, match="3 GiB free"):
         build(ready, plan)
 
