@@ -12,6 +12,7 @@ from pathlib import Path
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from infra import versions
 from infra.bootstrap import packages
@@ -155,13 +156,14 @@ def _print(checks: list[Check]) -> None:
     table.add_column("where", overflow="fold")
     for check in checks:
         where = " ".join(filter(None, (check.path, f"({check.note})" if check.note else "")))
-        table.add_row(check.name, f"[{STYLES[check.state]}]{check.state}", check.version, where)
+        state = Text(check.state, style=STYLES[check.state])
+        table.add_row(check.name, state, Text(check.version), Text(where))
     console.print(table)
     console.print(f"\n{_remote_note()}", highlight=False)
     steps = next_steps(checks)
     console.print("Everything for the local stack is here." if not steps else "For the local stack, next:")
     for step in steps:
-        console.print(f"  {step}", highlight=False, markup=False)
+        console.print(Text(f"  {step}"))
 
 
 def _remote_note() -> str:

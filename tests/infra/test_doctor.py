@@ -124,6 +124,16 @@ def test_a_tool_on_path_is_found_with_version_and_path(run: Run, binaries: Path)
     assert checks["pulumi"]["path"] == str(path)
 
 
+def test_what_a_machine_says_is_shown_as_it_is(
+    run: Run, places: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    odd = executable(places / "a[b]" / "[data]" / "pulumi", "v3.250.1")
+    monkeypatch.setenv("PATH", str(odd.parent))
+    assert "a[b]/[data]/pulumi" in "".join(run().stdout.split())
+    executable(odd.parent / "kubectl", "v1.20.0")
+    assert "a[b]/[data]/kubectlisv1.20.0" in "".join(run().stdout.split())
+
+
 def test_a_tool_on_path_that_will_not_do_is_explained(run: Run, binaries: Path) -> None:
     executable(binaries / "kubectl", '{"gitVersion": "v1.20.0"}')
     checks = {check["name"]: check for check in json.loads(run("--json").stdout)["checks"]}
