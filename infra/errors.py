@@ -1,5 +1,8 @@
 """Errors that a user meets: one sentence each, with the next step, and the exit code of the command."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class TrainyardError(Exception):
     """A failure that a user can act on; commands print it without a traceback and exit with `exit_code`.
@@ -25,3 +28,18 @@ class Refused(TrainyardError):
     """Refused for safety: going on could lose results."""
 
     exit_code = 3
+
+
+@contextmanager
+def system_errors(*, next_step: str) -> Iterator[None]:
+    """Raise what the operating system refuses (OSError) as a TrainyardError with that next step."""
+    try:
+        yield
+    except OSError as error:
+        raise TrainyardError(describe(error), next_step=next_step) from error
+
+
+def describe(error: OSError) -> str:
+    """File, where there is one, and reason."""
+    reason = error.strerror or str(error)
+    return reason if error.filename is None else f"{error.filename}: {reason}"

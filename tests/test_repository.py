@@ -10,6 +10,7 @@ from infra.paths import REPOSITORY
 
 MODULE_LINES = 300
 FUNCTION_LINES = 60
+ERRORS = ("TrainyardError", "InvalidInput", "Refused")
 # Written in parts, so that this file does not contain what it looks for.
 REGISTRY_HOSTS = [
     "py" + "pi.org",
@@ -58,6 +59,21 @@ def test_a_layer_does_not_import_what_it_must_not_know(place: str, forbidden: st
     files = [name for name in tracked("*.py") if name == place or name.startswith(f"{place}/")]
     assert files
     assert [name for name in files if forbidden in _imports(name)] == []
+
+
+@pytest.mark.parametrize(
+    "place", ["infra/bootstrap", "infra/images", "infra/verify", "infra/cli", "toolchain"]
+)
+def test_every_error_has_a_next_step(place: str) -> None:
+    raised = [
+        (name, node)
+        for name in tracked(f"{place}/*.py")
+        for node in ast.walk(ast.parse((REPOSITORY / name).read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ERRORS
+    ]
+    assert raised
+    without = [call for call in raised if "next_step" not in {word.arg for word in call[1].keywords}]
+    assert [f"{name}:{node.lineno}" for name, node in without] == []
 
 
 def test_modules_and_functions_stay_short() -> None:

@@ -27,21 +27,29 @@ need_uv() {
   "$cache/uv-$version/bin/python" -m pip install --quiet --require-hashes -r locks/uv.txt
 }
 
+# Debian's python3 comes without pip; the one beside uv has it.
+pip_option() {
+  for python in python3 "$cache/uv-$version/bin/python"; do
+    "$python" -m pip config get "$1" 2>/dev/null && return
+  done || true
+}
+
 use_pip_configuration() {
-  index=${PIP_INDEX_URL:-$(python3 -m pip config get global.index-url 2>/dev/null || true)}
+  index=${PIP_INDEX_URL:-$(pip_option global.index-url)}
   [ -z "$index" ] || export UV_DEFAULT_INDEX="${UV_DEFAULT_INDEX:-$index}"
-  certificates=${PIP_CERT:-$(python3 -m pip config get global.cert 2>/dev/null || true)}
+  certificates=${PIP_CERT:-$(pip_option global.cert)}
   [ -z "$certificates" ] || export SSL_CERT_FILE="${SSL_CERT_FILE:-$certificates}"
 }
 
-wanted=$(cat "locks/$set_name.txt" pyproject.toml | sha256sum | cut -c1-16)
-stamp=.venv/trainyard-$set_name
+wanted="$set_name $(cat "locks/$set_name.txt" pyproject.toml | sha256sum | cut -c1-16)"
+stamp=.venv/trainyard-set
 [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ] || exit 0
 
 need_python
 need_uv
 use_pip_configuration
 say "preparing .venv from locks/$set_name.txt (the first time this fetches about 4 GB for torch)"
+rm -f "$stamp"
 [ -x .venv/bin/python ] || "$uv" venv --quiet --python 3.11 .venv
 "$uv" pip sync --quiet --python .venv/bin/python --require-hashes "locks/$set_name.txt"
 "$uv" pip install --quiet --python .venv/bin/python --no-deps --no-build-isolation --editable .

@@ -17,9 +17,9 @@ def remove_cluster(host: Host, plan: Plan) -> None:
     """Remove all of the cluster, from whatever half-made or broken state it is in; nothing there is fine."""
     end_processes(host, plan)
     unmount(host, plan)
-    for name in leftovers.cluster_interfaces(network.interfaces(host), plan):
+    for name in leftovers.interfaces(host, plan):
         host.run(["ip", "link", "delete", name], check=False)
-    for table in leftovers.tables(host):
+    for table in leftovers.tables(host, plan):
         host.run(["nft", "delete", "table", *table.split()])
     for group in cgroups.directories(host, plan):
         host.remove_empty(group)

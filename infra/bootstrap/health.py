@@ -87,7 +87,10 @@ def kubectl(host: Host, plan: Plan, *args: str, check: bool = True) -> Completed
 def _routing(host: Host, plan: Plan) -> tuple[bool, str]:
     """Through the packet filter to a pod: what the API server says of pods may be older than a reboot."""
     address = plan.networks.dns_address
-    reached = bool(leftovers.tables(host)) and host.connects(address, DNS_PORT)
+    try:
+        reached = bool(leftovers.tables(host, plan)) and host.connects(address, DNS_PORT)
+    except TrainyardError as error:
+        return False, error.message
     return reached, f"{address} {'answers' if reached else 'does not answer'}"
 
 

@@ -9,12 +9,14 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, Any, Protocol
 
-from infra.errors import TrainyardError
+from infra.errors import TrainyardError, describe, system_errors
 
 CONNECT_SECONDS = 1.0
 NOT_FOUND = 127
+AGAIN = "correct the cause and run the command again"
+SYSTEM_DIRECTORIES = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 
 
 @dataclass(frozen=True)
@@ -30,12 +32,21 @@ class Host(Protocol):
     """A machine; file methods take absolute paths."""
 
     def run(
-        self, args: Sequence[str | Path], *, check: bool = True, env: Mapping[str, str] | None = None
+        self,
+        args: Sequence[str | Path],
+        *,
+        check: bool = True,
+        env: Mapping[str, str] | None = None,
+        next_step: str = AGAIN,
     ) -> Completed: ...
 
-    def feed(self, args: Sequence[str | Path], writer: Callable[[IO[bytes]], None]) -> None: ...
+    def feed(
+        self, args: Sequence[str | Path], writer: Callable[[IO[bytes]], None], *, next_step: str = AGAIN
+    ) -> None: ...
 
     def spawn(self, args: Sequence[str | Path], *, log: Path) -> int: ...
+
+    def find(self, program: str) -> Path | None: ...
 
     def signal(self, pid: int, number: int) -> None: ...
 
@@ -66,27 +77,34 @@ class LocalHost:
     """This machine."""
 
     def run(
-        self, args: Sequence[str | Path], *, check: bool = True, env: Mapping[str, str] | None = None
+        self,
+        args: Sequence[str | Path],
+        *,
+        check: bool = True,
+        env: Mapping[str, str] | None = None,
+        next_step: str = AGAIN,
     ) -> Completed:
         """Run to the end; raises TrainyardError with the tool's own last words if `check` and it fails."""
         command = [str(arg) for arg in args]
         try:
             done = subprocess.run(
-                command, capture_output=True, text=True, errors="replace", env={**os.environ, **(env or {})}
+                command, capture_output=True, text=True, errors="replace", env=_environment(env)
             )
         except OSError as error:
-            completed = Completed(NOT_FOUND, "", f"{command[0]}: {error.strerror}")
+            completed = Completed(NOT_FOUND, "", describe(error))
         else:
             completed = Completed(done.returncode, done.stdout, done.stderr)
         if check and completed.code != 0:
-            raise TrainyardError(failure_message(command, completed))
+            raise TrainyardError(failure_message(command, completed), next_step=next_step)
         return completed
 
-    def feed(self, args: Sequence[str | Path], writer: Callable[[IO[bytes]], None]) -> None:
+    def feed(
+        self, args: Sequence[str | Path], writer: Callable[[IO[bytes]], None], *, next_step: str = AGAIN
+    ) -> None:
         """Run a command with what `writer` writes as its input; raises TrainyardError if it fails."""
         command = [str(arg) for arg in args]
         with tempfile.TemporaryFile() as said:
-            process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=said)
+            process = _start(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=said)
             assert process.stdin is not None
             try:
                 writer(process.stdin)
@@ -101,13 +119,16 @@ class LocalHost:
             said.seek(0)
             errors = said.read().decode(errors="replace")
         if code != 0:
-            raise TrainyardError(failure_message(command, Completed(code, "", errors)))
+            raise TrainyardError(failure_message(command, Completed(code, "", errors)), next_step=next_step)
 
     def spawn(self, args: Sequence[str | Path], *, log: Path) -> int:
-        """Start a daemon in a session of its own, output appended to `log`; returns its process id."""
+        """Start a daemon in a session of its own, output appended to `log`; returns its process id.
+
+        Raises TrainyardError where the program cannot be started.
+        """
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("ab") as stream:
-            process = subprocess.Popen(
+            process = _start(
                 [str(arg) for arg in args],
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
@@ -116,6 +137,11 @@ class LocalHost:
                 cwd="/",
             )
         return process.pid
+
+    def find(self, program: str) -> Path | None:
+        """An executable on PATH or in the directories of administrators' programs; None without one."""
+        found = shutil.which(program, path=_search_path(os.environ))
+        return Path(found) if found else None
 
     def signal(self, pid: int, number: int) -> None:
         """Send a signal, and reap the process if it is a child of this one; gone already is no error."""
@@ -189,6 +215,21 @@ def failure_message(command: Sequence[str], completed: Completed, *, num_lines: 
     """One message of a failed command: name, exit code and the last lines that it printed."""
     said = (completed.errors.strip() or completed.output.strip()).splitlines()[-num_lines:]
     return "\n    ".join([f"{_title(command)} failed with exit code {completed.code}", *said])
+
+
+def _start(command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
+    with system_errors(next_step="`trainyard doctor` lists what is missing; then run the command again"):
+        return subprocess.Popen(command, env=_environment(), **options)
+
+
+def _environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    merged = {**os.environ, **(extra or {})}
+    return {**merged, "PATH": _search_path(merged)}
+
+
+def _search_path(variables: Mapping[str, str]) -> str:
+    """PATH, and what a plain `su` leaves out of root's."""
+    return os.pathsep.join((variables.get("PATH", os.defpath), *SYSTEM_DIRECTORIES))
 
 
 def _title(command: Iterable[str]) -> str:

@@ -4,10 +4,11 @@ import json
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from infra.bootstrap import cgroups, daemons, mounts, network
+from infra.bootstrap import cgroups, daemons, mounts, network, packages
 from infra.bootstrap.host import Host
 from infra.bootstrap.mounts import Mount
 from infra.bootstrap.plan import Plan
+from infra.errors import TrainyardError
 
 DAEMONS = ("kubelet", "containerd")
 NFT_TABLE = "kube-proxy"
@@ -43,8 +44,8 @@ def find(host: Host, plan: Plan) -> Leftovers:
         processes=tuple(processes(host, plan)),
         mounts=tuple(one.point for one in mounted if one.filesystem != "nsfs"),
         namespaces=tuple(one.point for one in mounted if one.filesystem == "nsfs"),
-        interfaces=tuple(cluster_interfaces(network.interfaces(host), plan)),
-        tables=tuple(tables(host)),
+        interfaces=tuple(interfaces(host, plan)),
+        tables=tuple(tables(host, plan)),
         control_groups=tuple(cgroups.directories(host, plan)),
         files=tuple(path for path in files(host, plan) if host.exists(path)),
     )
@@ -62,18 +63,19 @@ def cluster_mounts(host: Host, plan: Plan) -> list[Mount]:
     return mounts.below(mounts.mounts(host), tops)
 
 
-def cluster_interfaces(found: dict[str, str], plan: Plan) -> list[str]:
+def interfaces(host: Host, plan: Plan) -> list[str]:
     """The node's bridge, the pods' bridge, and what is plugged into them; plugged ones first."""
+    found = network.interfaces(host) if _lists(host, plan, "ip", package="iproute2") else {}
     bridges = [plan.networks.pod_bridge, plan.node.interface]
     plugged = [name for name, bridge in found.items() if bridge in bridges]
     return [*plugged, *(name for name in bridges if name in found)]
 
 
-def tables(host: Host) -> list[str]:
-    """Packet filter tables of kube-proxy, as `<family> <name>`."""
-    listing = host.run(["nft", "--json", "list", "tables"], check=False)
-    if listing.code != 0:
+def tables(host: Host, plan: Plan) -> list[str]:
+    """Packet filter tables of kube-proxy, as `<family> <name>`; raises TrainyardError if nft cannot tell."""
+    if not _lists(host, plan, "nft", package="nftables"):
         return []
+    listing = host.run(["nft", "--json", "list", "tables"])
     entries = [entry["table"] for entry in json.loads(listing.output)["nftables"] if "table" in entry]
     return [f"{one['family']} {one['name']}" for one in entries if one["name"] == NFT_TABLE]
 
@@ -92,6 +94,18 @@ def files(host: Host, plan: Plan) -> list[Path]:
     if host.exists(directories.owner):
         own += [directories.kubelet, directories.kubernetes]
     return own
+
+
+def _lists(host: Host, plan: Plan, program: str, *, package: str) -> bool:
+    """Whether a program can be asked; where it is missing, only a machine without our mark has nothing."""
+    if host.find(program):
+        return True
+    if host.exists(plan.directories.owner):
+        raise TrainyardError(
+            f"{program} is missing, so that what the cluster made cannot be listed",
+            next_step=f"{packages.install_line([package])}, then run the command again",
+        )
+    return False
 
 
 def _leads_to(host: Host, path: Path, directory: Path) -> bool:

@@ -19,29 +19,26 @@ from infra.bootstrap.host import Host
 from infra.bootstrap.leftovers import Leftovers
 from infra.bootstrap.plan import Plan
 from infra.bootstrap.progress import Progress
-from infra.errors import TrainyardError
+from infra.errors import system_errors
 from infra.images import store
 
 
 def up(host: Host, plan: Plan, *, progress: Progress, install_packages: bool = False) -> None:
     """Bring the cluster up from any state: nothing there, half made, stopped by a reboot, running already."""
     preflight.require_root()
-    with ownership.exclusive(progress):
+    with system_errors(next_step=_again(plan)), ownership.exclusive(progress):
         ownership.check(host, plan)
         if health.is_up(host, plan):
             progress.say(f"the cluster is up: {plan.directories.kubeconfig}")
             return
-        try:
-            _prepare(host, plan, progress=progress, install_packages=install_packages)
-            _start(host, plan, progress=progress)
-        except OSError as error:
-            raise TrainyardError(f"{error.filename}: {error.strerror}") from error
+        _prepare(host, plan, progress=progress, install_packages=install_packages)
+        _start(host, plan, progress=progress)
 
 
 def down(host: Host, plan: Plan, *, progress: Progress) -> Leftovers:
     """Take the cluster away and count what is left; the vault and the image store stay."""
     preflight.require_root()
-    with ownership.exclusive(progress):
+    with system_errors(next_step=_again(plan)), ownership.exclusive(progress):
         ownership.check(host, plan)
         before = leftovers.find(host, plan)
         if before.empty:
@@ -49,6 +46,10 @@ def down(host: Host, plan: Plan, *, progress: Progress) -> Leftovers:
         progress.say("ending pods and daemons, removing network, mounts and state")
         cleanup.remove_cluster(host, plan)
         return leftovers.find(host, plan)
+
+
+def _again(plan: Plan) -> str:
+    return f"correct it and run the command again; logs are in {plan.directories.logs}"
 
 
 def _prepare(host: Host, plan: Plan, *, progress: Progress, install_packages: bool) -> None:

@@ -9,6 +9,7 @@ from infra.bootstrap.templating import render
 
 SYSCTL = Path("/proc/sys")
 WANTED = {"net.ipv4.ip_forward": "1", "net.bridge.bridge-nf-call-iptables": "1"}
+NO_MODULE = "boot a kernel that has the module br_netfilter, and run the command again"
 CHANGED_BY_KUBELET = (
     "vm.overcommit_memory",
     "vm.panic_on_oom",
@@ -22,7 +23,7 @@ CHANGED_BY_KUBELET = (
 def ensure(host: Host, plan: Plan) -> None:
     """Make the bridge that carries the node's address, forward packets, describe the pod network for CNI."""
     if not host.exists(SYSCTL / "net/bridge"):
-        host.run(["modprobe", "br_netfilter"])
+        host.run(["modprobe", "br_netfilter"], next_step=NO_MODULE)
     remember_sysctls(host, plan)
     for name, value in WANTED.items():
         host.append(_file(name), value)
@@ -38,7 +39,7 @@ def conf_dir(plan: Plan) -> Path:
 
 def interfaces(host: Host) -> dict[str, str]:
     """Network interfaces of the host: name -> name of the bridge that it belongs to, or nothing."""
-    listing = host.run(["ip", "-json", "link", "show"], check=False).output
+    listing = host.run(["ip", "-json", "link", "show"]).output
     return {link["ifname"]: link.get("master", "") for link in json.loads(listing or "[]")}
 
 
@@ -51,11 +52,14 @@ def remember_sysctls(host: Host, plan: Plan) -> None:
 
 
 def restore_sysctls(host: Host, plan: Plan) -> None:
-    """Put the kernel settings back as they were before the cluster."""
+    """Put the kernel settings back as they were before the cluster.
+
+    After a reboot a setting whose module is not loaded is absent: then there is nothing to put back.
+    """
     if not host.exists(_memory(plan)):
         return
     for name, value in json.loads(host.read(_memory(plan))).items():
-        if host.read(_file(name)).strip() != value:
+        if host.exists(_file(name)) and host.read(_file(name)).strip() != value:
             host.append(_file(name), value)
     host.remove(_memory(plan))
 

@@ -20,6 +20,7 @@ NODE_PORTS = (2379, 2380, 6443, 10250, 10256)
 LOOPBACK_PORTS = (2381, 10248, 10249, 10257, 10259)
 CONTROLLERS = frozenset({"cpu", "cpuset", "memory", "pids"})
 LISTENING = "0A"
+LEGACY_TABLES = Path("/proc/net/ip_tables_names")
 TOOLS = ("kubeadm", "kubelet", "kubectl", "etcd", "coredns", *KUBERNETES)
 
 
@@ -42,10 +43,14 @@ def check(host: Host, plan: Plan) -> None:
         disk_problems,
         memory_problems,
         kernel_problems,
+        forwarding_problems,
     )
     problems = [problem for one in checks for problem in one(host, plan)]
     if problems:
-        raise TrainyardError("\n  - ".join(["this machine is not ready for a cluster:", *problems]))
+        raise TrainyardError(
+            "\n  - ".join(["this machine is not ready for a cluster:", *problems]),
+            next_step="correct them and run the command again",
+        )
 
 
 def tool_problems(host: Host, plan: Plan) -> list[str]:
@@ -65,13 +70,14 @@ def package_problems(host: Host, plan: Plan) -> list[str]:
 
 def runtime_problems(host: Host, plan: Plan) -> list[str]:
     """A containerd older than what the kubelet works with."""
-    if packages.missing(host, {"containerd": packages.NODE["containerd"]}):
+    if host.find("containerd") is None:
         return []
     found = re.search(r"\b(\d+)\.(\d+)\.(\d+)", host.run(["containerd", "--version"]).output)
     minimum = tuple(int(part) for part in versions.CONTAINERD_MINIMUM.split("."))
     if found and tuple(int(part) for part in found.groups()) >= minimum:
         return []
-    return [f"containerd {versions.CONTAINERD_MINIMUM} or newer is needed, found {found and found.group(0)}"]
+    said = f"containerd {versions.CONTAINERD_MINIMUM} or newer is needed, found {found and found.group(0)}"
+    return [f"{said}; update it with: {packages.install_line(['containerd'])}"]
 
 
 def port_problems(host: Host, plan: Plan) -> list[str]:
@@ -118,8 +124,24 @@ def kernel_problems(host: Host, plan: Plan) -> list[str]:
         )
     if not _has_overlay(host):
         problems.append("the kernel has no overlay filesystem; load it with: modprobe overlay")
-    if host.exists(packages.NODE["nftables"]) and host.run(["nft", "list", "tables"], check=False).code != 0:
+    if host.find("nft") and host.run(["nft", "list", "tables"], check=False).code != 0:
         problems.append("the kernel has no nf_tables, which services need; load it with: modprobe nf_tables")
+    return problems
+
+
+def forwarding_problems(host: Host, plan: Plan) -> list[str]:
+    """Packet filters that drop forwarded packets, as Docker sets them, without an exception for pods."""
+    problems = []
+    for program in _packet_filters(host):
+        rules = host.run([program, "--list-rules", "FORWARD"], check=False).output.splitlines()
+        ways = [f"{option} {plan.networks.pod_bridge}" for option in ("-i", "-o")]
+        closed = [way for way in ways if f"-A FORWARD {way} -j ACCEPT" not in rules]
+        if "-P FORWARD DROP" in rules and closed:
+            cure = " && ".join(f"{program} --insert FORWARD {way} --jump ACCEPT" for way in closed)
+            problems.append(
+                "the packet filter drops what is forwarded (policy of FORWARD), so pods would reach nothing;"
+                f" accept theirs with: {cure}"
+            )
     return problems
 
 
@@ -150,6 +172,17 @@ def _controllers(host: Host) -> set[str]:
         listing = mount.point / "cgroup.controllers"
         found.update(host.read(listing).split() if host.exists(listing) else mount.options)
     return found
+
+
+def _packet_filters(host: Host) -> list[str]:
+    """Forms of iptables that have a FORWARD chain; asking one that has none would make it."""
+    chain = ["nft", "list", "chain", "ip", "filter", "FORWARD"]
+    legacy = host.read(LEGACY_TABLES).split() if host.exists(LEGACY_TABLES) else []
+    present = {
+        "iptables-nft": host.run(chain, check=False).code == 0,
+        "iptables-legacy": "filter" in legacy,
+    }
+    return [program for program, there in present.items() if there and host.find(program)]
 
 
 def _has_overlay(host: Host) -> bool:

@@ -57,12 +57,17 @@ def answers(host: Host, plan: Plan) -> bool:
 
 def ctr(host: Host, plan: Plan, *args: str | Path, check: bool = True) -> Completed:
     """Run containerd's client against this cluster's containerd."""
-    return host.run(ctr_command(plan, *args), check=check)
+    return host.run(ctr_command(plan, *args), check=check, next_step=read_log(plan))
 
 
 def ctr_command(plan: Plan, *args: str | Path) -> list[str | Path]:
     """The command line of containerd's client."""
     return ["ctr", "--address", plan.directories.socket, "--namespace", NAMESPACE, *args]
+
+
+def read_log(plan: Plan) -> str:
+    """The next step after a refusal of containerd."""
+    return f"read {daemons.log_file(plan, NAME)}, then run the command again"
 
 
 def image_names(host: Host, plan: Plan) -> set[str]:

@@ -3,6 +3,7 @@
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from infra.bootstrap import health, lifecycle
 from infra.bootstrap.host import LocalHost
@@ -38,8 +39,8 @@ def status() -> None:
     for title in ("part", "state", "detail"):
         table.add_column(title)
     for part in parts:
-        state = "[green]ok[/green]" if part.healthy else "[red]down[/red]"
-        table.add_row(part.name, state, part.detail)
+        state = Text("ok", style="green") if part.healthy else Text("down", style="red")
+        table.add_row(Text(part.name), state, Text(part.detail))
     Console().print(table)
     if not all(part.healthy for part in parts):
         raise typer.Exit(1)

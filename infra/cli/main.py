@@ -4,6 +4,7 @@ import sys
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 from infra.cli import cluster, data, doctor, env, images, preview, render, runs, schema, teardown, verify
 from infra.errors import TrainyardError
@@ -27,5 +28,5 @@ def main() -> None:
     try:
         app()
     except TrainyardError as error:
-        Console(stderr=True).print(f"error: {error}", style="red", markup=False, highlight=False)
+        Console(stderr=True).print(Text(f"error: {error}", style="red"))
         sys.exit(error.exit_code)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from infra.cli.options import JsonOption, StackOption
 from infra.cli.summary import print_summary
@@ -38,10 +39,10 @@ def status(stack: StackOption = "local", as_json: JsonOption = False) -> None:
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return
-    table = Table("run", "state", "step", "loss", "tokens/s", "why", title=f"stack {stack}")
+    table = Table("run", "state", "step", "loss", "tokens/s", "why", title=Text(f"stack {stack}"))
     for row in rows:
-        table.add_row(*(str(row[key] if row[key] is not None else "-") for key in row))
-    Console().print(table if rows else f"stack {stack} has no runs yet; next: make up")
+        table.add_row(*(Text(str(row[key] if row[key] is not None else "-")) for key in row))
+    Console().print(table if rows else Text(f"stack {stack} has no runs yet; next: make up"))
 
 
 def logs(

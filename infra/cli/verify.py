@@ -6,6 +6,7 @@ from dataclasses import asdict
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from infra.bootstrap.plan import embedded_plan
 from infra.cli.options import JsonOption, StackOption
@@ -46,8 +47,9 @@ def show(outcomes: list[Outcome]) -> None:
     for name in ("", "check", "found"):
         table.add_column(name, overflow="fold")
     for outcome in outcomes:
-        table.add_row("[green]ok[/]" if outcome.passed else "[red]FAILED[/]", outcome.title, outcome.found)
+        verdict = Text("ok", style="green") if outcome.passed else Text("FAILED", style="red")
+        table.add_row(verdict, Text(outcome.title), Text(outcome.found))
     console = Console()
     console.print(table)
     passed = sum(outcome.passed for outcome in outcomes)
-    console.print(f"{outcomes[0].node}: {passed} of {len(outcomes)} checks passed", highlight=False)
+    console.print(Text(f"{outcomes[0].node}: {passed} of {len(outcomes)} checks passed"))

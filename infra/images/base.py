@@ -11,6 +11,7 @@ from infra.images.tags import DEBIAN_PACKAGES, DEBIAN_RELEASE, base_image
 from infra.images.workspace import Workspace, buildah
 from infra.paths import cache_dir
 
+CHECK_MIRROR = "see whether apt-get update reaches this machine's Debian mirror, then run the command again"
 LEFT_OUT = (
     "./proc/*",
     "./sys/*",
@@ -40,7 +41,10 @@ def ensure(host: Host, space: Workspace, *, base: str, progress: Progress) -> Im
     host.remove(context)
     image = space.layout.image(reference)
     if image is None:
-        raise TrainyardError(f"{reference} was built but is not in {space.layout.root}")
+        raise TrainyardError(
+            f"{reference} was built but is not in {space.layout.root}",
+            next_step=f"remove {space.root} and run the command again",
+        )
     return image
 
 
@@ -51,7 +55,7 @@ def make_root(host: Host, context: Path) -> None:
     host.make_directory(debs)
     packages = f"--include={','.join(DEBIAN_PACKAGES)}"
     options = ["--variant=minbase", f"--cache-dir={debs}", packages]
-    host.run(["debootstrap", *options, DEBIAN_RELEASE, root, *mirror(host)])
+    host.run(["debootstrap", *options, DEBIAN_RELEASE, root, *mirror(host)], next_step=CHECK_MIRROR)
     exclusions = [f"--exclude={pattern}" for pattern in LEFT_OUT]
     host.run(["tar", "--create", "--file", context / "rootfs.tar", *exclusions, "--directory", root, "."])
     host.remove(root)

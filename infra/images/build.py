@@ -1,14 +1,15 @@
 """`trainyard images build`: from recipes and sources to images in the cluster's store."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from infra.bootstrap import ownership, preflight, runtime
 from infra.bootstrap import packages as debian
-from infra.bootstrap.host import Host
+from infra.bootstrap.host import AGAIN, Host
 from infra.bootstrap.plan import Plan
 from infra.bootstrap.progress import Progress
-from infra.errors import TrainyardError
+from infra.errors import TrainyardError, system_errors
 from infra.images import packages, store, tags
 from infra.images.archive import Program
 from infra.images.trainer import assemble_trainer
@@ -33,13 +34,14 @@ def build(
 ) -> Built:
     """Build what is missing of trainer and controllers and bring it into the cluster's store; needs root.
 
-    Raises InvalidInput for a base without digest, TrainyardError for missing tools or room.
+    Raises InvalidInput for a base without digest, TrainyardError for missing packages, tools or room.
     """
     check_pinned(base)
     preflight.require_root()
     space = Workspace(plan.directories.images)
-    with ownership.exclusive(progress):
+    with system_errors(next_step=AGAIN), ownership.exclusive(progress):
         ownership.check(host, plan)
+        _ensure_packages(host, debian.RUNTIME, install_packages=install_packages, progress=progress)
         with runtime.running(host, plan):
             new = _controllers(host, plan, progress=progress)
             new += _trainer(
@@ -49,8 +51,8 @@ def build(
             if new:
                 prune(host, plan, space, newest=tags.trainer_image(base=base))
             digests = store.digests(host, plan, prefix=tags.PREFIX)
-    space.root.mkdir(parents=True, exist_ok=True)
-    space.lock.write_text(json.dumps(digests, indent=2, sort_keys=True))
+        space.root.mkdir(parents=True, exist_ok=True)
+        space.lock.write_text(json.dumps(digests, indent=2, sort_keys=True))
     return Built(tuple(new), digests)
 
 
@@ -86,7 +88,8 @@ def _trainer(
     reference = tags.trainer_image(base=base)
     if reference in runtime.image_names(host, plan):
         return []
-    _check_tools(host, plan, space, base=base, install_packages=install_packages, progress=progress)
+    _ensure_packages(host, debian.IMAGES, install_packages=install_packages, progress=progress)
+    _check_room(host, space, base=base)
     space.layout.prepare()
     image = space.layout.image(reference) or assemble_trainer(host, space, base=base, progress=progress)
     progress.say(f"importing {reference}")
@@ -95,16 +98,20 @@ def _trainer(
     return [reference]
 
 
-def _check_tools(
-    host: Host, plan: Plan, space: Workspace, *, base: str, install_packages: bool, progress: Progress
+def _ensure_packages(
+    host: Host, wanted: Sequence[debian.Package], *, install_packages: bool, progress: Progress
 ) -> None:
-    missing = debian.missing(host, debian.IMAGES)
+    missing = debian.missing(host, wanted)
     if missing and install_packages:
         debian.install(host, missing, progress=progress)
     elif missing:
         raise TrainyardError(
-            f"building images needs {' and '.join(missing)}", next_step=debian.install_line(missing)
+            f"building images needs {' and '.join(missing)}",
+            next_step=f"{debian.install_line(missing)} (or use --install-packages)",
         )
+
+
+def _check_room(host: Host, space: Workspace, *, base: str) -> None:
     free = preflight.free_bytes(host, space.root)
     if (
         not packages.known(space).get(tags.packages_tag(base=base))

@@ -83,7 +83,9 @@ def index_environment(host: Host) -> dict[str, str]:
 
 
 def _pip_option(host: Host, option: str) -> str:
-    if shutil.which("python3") is None:
-        return ""
-    answer = host.run(["python3", "-m", "pip", "config", "get", option], check=False)
-    return answer.output.strip() if answer.code == 0 else ""
+    """What pip is configured to; this interpreter may have pip where the machine's own has none."""
+    for python in (sys.executable, "python3"):
+        answer = host.run([python, "-m", "pip", "config", "get", option], check=False)
+        if answer.code == 0:
+            return answer.output.strip()
+    return ""

@@ -16,7 +16,7 @@ def import_images(host: Host, plan: Plan, images: Sequence[Image]) -> None:
     """Bring images in; only the blobs that the store lacks travel."""
     present = frozenset(runtime.ctr(host, plan, "content", "list", "--quiet").output.split())
     command = runtime.ctr_command(plan, "images", "import", "-")
-    host.feed(command, archive_writer(images, present=present))
+    host.feed(command, archive_writer(images, present=present), next_step=runtime.read_log(plan))
 
 
 def ensure_programs(host: Host, plan: Plan, programs: Sequence[Program]) -> list[str]:

@@ -1,5 +1,6 @@
 """Checks of addresses, ports, packet filter and service routing."""
 
+from infra.bootstrap.host import SYSTEM_DIRECTORIES
 from infra.bootstrap.leftovers import NFT_TABLE
 from infra.verify.finding import Declared, Finding, Node
 
@@ -45,7 +46,8 @@ def addresses(node: Node, declared: Declared) -> Finding:
 
 def packet_filter(node: Node, declared: Declared) -> Finding:
     """kube-proxy keeps its service table in nftables."""
-    answer = node.run("nft list map ip %s service-ips", NFT_TABLE)
+    path = ":".join(("$PATH", *SYSTEM_DIRECTORIES))
+    answer = node.run(f"PATH={path} nft list map ip %s service-ips", NFT_TABLE)
     count = answer.stdout.count("goto service-")
     return Finding(
         answer.rc == 0 and count > 0, f"{count} services" if count else answer.stderr.strip() or "empty"

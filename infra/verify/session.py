@@ -56,5 +56,8 @@ def verify(node: str, *, transport: str) -> list[Outcome]:
     with redirect_stdout(StringIO()) as printed:
         pytest.main([*arguments, "--import-mode=importlib", "-q"], plugins=[collector])
     if not collector.outcomes:
-        raise TrainyardError(f"no check ran on {node}:\n{printed.getvalue().strip()}")
+        raise TrainyardError(
+            f"no check ran on {node}:\n{printed.getvalue().strip()}",
+            next_step="make setup, then run the command again; trainyard cluster status shows the cluster",
+        )
     return collector.outcomes

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.bootstrap import daemons, health, leftovers, lifecycle, network, preflight
+from infra.bootstrap import daemons, health, leftovers, lifecycle, network
 from infra.bootstrap.host import LocalHost
 from infra.bootstrap.plan import Directories, Plan, embedded_plan
 from infra.bootstrap.progress import Progress
@@ -37,13 +37,12 @@ def machine() -> dict[str, object]:
     namespaces = subprocess.run(
         ["lsns", "--noheadings", "--type", "net", "--output", "NS"], capture_output=True, text=True
     )
-    tables = subprocess.run(["nft", "list", "tables"], capture_output=True, text=True)
     mounts = [line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()]
     return {
         "network namespaces": len(namespaces.stdout.split()),
         "mounts": sorted(mounts),
         "interfaces": sorted(network.interfaces(HOST)),
-        "tables": tables.stdout,
+        "tables": HOST.run(["nft", "list", "tables"]).output,
         "forwarding": Path("/proc/sys/net/ipv4/ip_forward").read_text(),
         "shims": [p.name for p in Path("/proc").iterdir() if p.name.isdigit() and _is_shim(p)],
         "kubernetes": Path("/etc/kubernetes").exists() or Path("/var/lib/kubelet").exists(),
@@ -58,8 +57,7 @@ def _is_shim(process: Path) -> bool:
 
 
 @pytest.fixture(scope="module")
-def plan(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plan]:
-    preflight.require_root()
+def plan(node_packages: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plan]:
     root = tmp_path_factory.mktemp("cluster")
     made = Plan(
         node=embedded_plan().node, directories=Directories(state=root / "state", store=root / "store")

@@ -40,7 +40,12 @@ class FakeHost:
         self._answers.insert(0, (words, Completed(code, output, errors)))
 
     def run(
-        self, args: Sequence[str | Path], *, check: bool = True, env: Mapping[str, str] | None = None
+        self,
+        args: Sequence[str | Path],
+        *,
+        check: bool = True,
+        env: Mapping[str, str] | None = None,
+        next_step: str = "",
     ) -> Completed:
         command = [str(arg) for arg in args]
         self.commands.append(command)
@@ -48,10 +53,12 @@ class FakeHost:
             (done for words, done in self._answers if _contains(command, words)), Completed(0, "", "")
         )
         if check and completed.code:
-            raise TrainyardError(f"{command[0]} failed: {completed.errors}")
+            raise TrainyardError(f"{command[0]} failed: {completed.errors}", next_step=next_step)
         return completed
 
-    def feed(self, args: Sequence[str | Path], writer: Callable[[IO[bytes]], None]) -> None:
+    def feed(
+        self, args: Sequence[str | Path], writer: Callable[[IO[bytes]], None], *, next_step: str = ""
+    ) -> None:
         stream = BytesIO()
         writer(stream)
         self.fed.append(([str(arg) for arg in args], stream.getvalue()))
@@ -70,6 +77,11 @@ class FakeHost:
     def signal(self, pid: int, number: int) -> None:
         self.signals.append((pid, number))
         self.on_signal(pid, number)
+
+    def find(self, program: str) -> Path | None:
+        """Programs are the files of that name in the usual directories; an absolute path is itself."""
+        places = ["/usr/local/sbin", "/usr/sbin", "/usr/bin", "/sbin"]
+        return next((path for path in (Path(one, program) for one in places) if self.exists(path)), None)
 
     def connects(self, address: str, port: int) -> bool:
         return (address, port) in self.open_ports
@@ -126,6 +138,8 @@ def host(tmp_path: Path) -> FakeHost:
     fake.write(Path("/proc/self/status"), "Name:\tx\nCapEff:\t000001ffffffffff\n")
     for name in ("cpu", "cpuset", "memory", "pids"):
         fake.make_directory(Path("/sys/fs/cgroup") / name)
+    for program in ("/usr/bin/ip", "/usr/sbin/nft"):
+        fake.write(Path(program), "")
     fake.answer("ip", "-json", output="[]")
     fake.answer("nft", "--json", output='{"nftables": []}')
     return fake

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import typer
 from typer.testing import CliRunner
 
 from infra import versions
+from infra.bootstrap import host, packages
 from infra.cli import doctor
 from toolchain import layout, pins, probe
 
@@ -20,6 +22,9 @@ PRINTED = {
     "debootstrap": "debootstrap 1.0.128",
     "nft": "nftables v1.0.6",
     "ip": "ip utility, iproute2-6.1.0",
+    "mount": "mount from util-linux 2.38.1",
+    "modprobe": "kmod version 30",
+    "openssl": "OpenSSL 3.0.15",
 }
 Run = Callable[..., Any]
 
@@ -31,8 +36,10 @@ def binaries(places: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(places / "home"))
     monkeypatch.setenv("PULUMI_HOME", str(places / "pulumi-home"))
     monkeypatch.delenv("KUBECONFIG", raising=False)
-    monkeypatch.setattr(doctor, "SYSTEM_DIRECTORIES", ())
-    monkeypatch.setattr(doctor, "PLUGIN_DIRECTORIES", (str(places / "cni"),))
+    monkeypatch.setattr(host, "SYSTEM_DIRECTORIES", ())
+    plugins = {"containernetworking-plugins": str(places / "cni" / "bridge")}
+    moved = [replace(one, program=plugins.get(one.name, one.program)) for one in doctor.PACKAGES]
+    monkeypatch.setattr(doctor, "PACKAGES", tuple(moved))
     probe.version_text.cache_clear()
     return places / "bin"
 
@@ -72,8 +79,8 @@ def test_a_bare_machine_is_told_two_commands(run: Run) -> None:
     answer = json.loads(result.stdout)
     assert result.exit_code == 1
     assert not answer["ready"]
-    packages = " ".join(package.name for package in doctor.PACKAGES)
-    assert answer["next"] == [f"apt-get install --yes {packages}", "make tools"]
+    wanted = [package.name for package in (*packages.NODE, *packages.IMAGES)]
+    assert answer["next"] == [packages.install_line(wanted), "make tools"]
 
 
 def test_a_whole_machine_is_ready(run: Run, places: Path) -> None:
@@ -83,7 +90,7 @@ def test_a_whole_machine_is_ready(run: Run, places: Path) -> None:
     assert "Everything for the local stack is here." in result.stdout
 
 
-@pytest.mark.parametrize("missing", ["bin/nft", "cni/bridge", "bin/containerd"])
+@pytest.mark.parametrize("missing", ["bin/nft", "cni/bridge", "bin/containerd", "bin/modprobe"])
 def test_one_missing_package_is_enough_to_fail(run: Run, places: Path, missing: str) -> None:
     everything(places)
     (places / missing).unlink()
@@ -91,7 +98,7 @@ def test_one_missing_package_is_enough_to_fail(run: Run, places: Path, missing: 
     assert result.exit_code == 1
     step = json.loads(result.stdout)["next"]
     assert len(step) == 1
-    assert step[0].startswith("apt-get install --yes ")
+    assert step[0].startswith("apt-get install --yes --no-remove ")
 
 
 def test_one_missing_tool_is_enough_to_fail(run: Run, places: Path) -> None:
@@ -115,6 +122,16 @@ def test_a_tool_on_path_is_found_with_version_and_path(run: Run, binaries: Path)
     assert checks["pulumi"]["state"] == "found"
     assert checks["pulumi"]["version"] == "v3.250.1"
     assert checks["pulumi"]["path"] == str(path)
+
+
+def test_what_a_machine_says_is_shown_as_it_is(
+    run: Run, places: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    odd = executable(places / "a[b]" / "[data]" / "pulumi", "v3.250.1")
+    monkeypatch.setenv("PATH", str(odd.parent))
+    assert "a[b]/[data]/pulumi" in "".join(run().stdout.split())
+    executable(odd.parent / "kubectl", "v1.20.0")
+    assert "a[b]/[data]/kubectlisv1.20.0" in "".join(run().stdout.split())
 
 
 def test_a_tool_on_path_that_will_not_do_is_explained(run: Run, binaries: Path) -> None:

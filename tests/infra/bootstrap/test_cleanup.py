@@ -9,6 +9,7 @@ import pytest
 
 from infra.bootstrap import cgroups, cleanup, daemons, leftovers, network, ownership
 from infra.bootstrap.plan import Plan
+from infra.errors import TrainyardError
 
 LINKS = [
     {"ifname": "eth0"},
@@ -148,6 +149,25 @@ def test_nothing_there_is_nothing_to_do(host: Any, plan: Plan) -> None:
     cleanup.remove_cluster(host, plan)
     assert host.signals == []
     assert [command[0] for command in host.commands if command[0] not in ("ip", "nft")] == []
+
+
+@pytest.mark.parametrize("words", [("nft", "--json"), ("ip", "-json")], ids=["tables", "interfaces"])
+def test_what_cannot_be_listed_is_an_error_and_not_zero(
+    host: Any, plan: Plan, words: tuple[str, ...]
+) -> None:
+    host.answer(*words, code=1, errors="Operation not permitted")
+    with pytest.raises(TrainyardError, match="Operation not permitted"):
+        leftovers.find(host, plan)
+
+
+@pytest.mark.parametrize("program", ["/usr/sbin/nft", "/usr/bin/ip"])
+def test_a_machine_with_our_mark_needs_the_programs_that_list(host: Any, plan: Plan, program: str) -> None:
+    host.remove(Path(program))
+    assert leftovers.find(host, plan).empty
+    ownership.claim(host, plan)
+    with pytest.raises(TrainyardError, match=f"{Path(program).name} is missing") as told:
+        leftovers.find(host, plan)
+    assert "apt-get install" in told.value.next_step
 
 
 def test_zeros_are_the_last_word(host: Any, plan: Plan) -> None:

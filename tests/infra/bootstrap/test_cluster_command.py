@@ -14,6 +14,7 @@ from infra.cli import cluster, local_stack
 from infra.errors import TrainyardError
 
 pytestmark = pytest.mark.usefixtures("places")
+WORDS = "volumes=[data] [/data] :100: \\["
 NOTHING = Leftovers((), (), (), (), (), (), ())
 
 
@@ -26,6 +27,12 @@ def test_status_says_each_part_and_fails_when_one_is_down(
     done = CliRunner().invoke(cluster.app, ["status"])
     assert done.exit_code == code
     assert "here is why" in done.output
+
+
+def test_status_shows_what_a_part_says_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = [Part("node", True, WORDS)]
+    monkeypatch.setattr(cluster.health, "parts", lambda host, plan: parts)
+    assert WORDS in CliRunner().invoke(cluster.app, ["status"]).output
 
 
 def test_down_ends_with_the_count(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,6 +60,12 @@ def test_old_news_of_the_api_server_are_not_believed(healthy: Any, plan: Plan) -
     assert broken(healthy, plan) == ["service routing"]
 
 
+def test_tables_that_cannot_be_listed_are_told_beside_the_rest(healthy: Any, plan: Plan) -> None:
+    healthy.answer("nft", "--json", code=1, errors="Operation not permitted")
+    (part,) = [one for one in health.parts(healthy, plan) if not one.healthy]
+    assert (part.name, "Operation not permitted" in part.detail) == ("service routing", True)
+
+
 def test_a_silent_api_server_is_told(healthy: Any, plan: Plan) -> None:
     healthy.answer("kubectl", "get", code=1, errors="connection refused")
     assert broken(healthy, plan) == ["API server"]

@@ -9,6 +9,7 @@ from typing import IO
 
 import pytest
 
+from infra.bootstrap import host as hosts
 from infra.bootstrap.host import LocalHost
 from infra.bootstrap.libraries import needed_by, parse
 from infra.errors import TrainyardError
@@ -21,12 +22,77 @@ def test_a_failure_carries_the_tools_own_words() -> None:
         HOST.run([sys.executable, "-c", "import sys; print('the reason', file=sys.stderr); sys.exit(3)"])
     assert "exit code 3" in str(told.value)
     assert "the reason" in str(told.value)
+    assert "run the command again" in told.value.next_step
+
+
+def test_a_failure_carries_the_next_step_of_its_caller() -> None:
+    fail = [sys.executable, "-c", "raise SystemExit(1)"]
+    with pytest.raises(TrainyardError) as run:
+        HOST.run(fail, next_step="read the log")
+    with pytest.raises(TrainyardError) as fed:
+        HOST.feed(fail, lambda stream: None, next_step="read the log")
+    assert run.value.next_step == fed.value.next_step == "read the log"
 
 
 def test_a_missing_tool_is_a_failure_like_any_other() -> None:
     assert HOST.run(["no-such-tool"], check=False).code == 127
     with pytest.raises(TrainyardError, match="no-such-tool: No such file"):
         HOST.run(["no-such-tool"])
+
+
+def program(path: Path, body: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+    return path
+
+
+def wait(pid: int) -> None:
+    """Return when the process has ended."""
+    while Path(f"/proc/{pid}").exists():
+        HOST.signal(pid, 0)
+
+
+@pytest.fixture
+def plain_su(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A system directory that PATH does not have, as for root after a plain `su`."""
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    monkeypatch.setattr(hosts, "SYSTEM_DIRECTORIES", (str(tmp_path / "sbin"),))
+    return tmp_path / "sbin"
+
+
+def test_administrators_programs_run_without_them_on_path(plain_su: Path, tmp_path: Path) -> None:
+    path = program(plain_su / "only-root-uses-it", f"cat > {tmp_path}/fed; echo there")
+    assert HOST.find("only-root-uses-it") == path
+    assert HOST.run(["only-root-uses-it"], env={"OTHER": "x"}).output == "there\n"
+    HOST.feed(["only-root-uses-it"], lambda stream: stream.write(b"bytes") and None)
+    assert (tmp_path / "fed").read_text() == "bytes"
+    wait(HOST.spawn(["only-root-uses-it"], log=tmp_path / "log"))
+    assert (tmp_path / "log").read_text() == "there\n"
+
+
+def test_a_daemon_finds_administrators_programs_too(plain_su: Path, tmp_path: Path) -> None:
+    program(plain_su / "only-root-uses-it", "true")
+    pid = HOST.spawn(["sh", "-c", "command -v only-root-uses-it"], log=tmp_path / "log")
+    wait(pid)
+    assert (tmp_path / "log").read_text() == f"{plain_su}/only-root-uses-it\n"
+
+
+def test_a_program_of_paths_own_wins(plain_su: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    program(plain_su / "twice", "echo system")
+    own = program(tmp_path / "bin" / "twice", "echo own")
+    assert HOST.find("twice") == own
+    assert HOST.find("in-no-directory") is None
+
+
+def test_a_missing_tool_is_told_also_where_it_gets_input_or_stays(tmp_path: Path) -> None:
+    with pytest.raises(TrainyardError, match="no-such-tool: No such file") as fed:
+        HOST.feed(["no-such-tool"], lambda stream: None)
+    with pytest.raises(TrainyardError, match="no-such-tool: No such file") as spawned:
+        HOST.spawn(["no-such-tool"], log=tmp_path / "log")
+    assert fed.value.next_step
+    assert spawned.value.next_step
 
 
 def test_input_reaches_the_command(tmp_path: Path) -> None:
@@ -62,8 +128,7 @@ def test_a_daemon_has_its_own_session_and_log_and_is_reaped(tmp_path: Path) -> N
     assert os.getsid(pid) == pid
     assert log.exists()
     HOST.signal(pid, signal.SIGKILL)
-    while Path(f"/proc/{pid}").exists():
-        HOST.signal(pid, 0)
+    wait(pid)
     HOST.signal(pid, signal.SIGTERM)
 
 

@@ -2,15 +2,20 @@
 
 import contextlib
 from collections.abc import Callable
+from dataclasses import replace
 from io import StringIO
 from typing import Any
 
 import pytest
 
 from infra.bootstrap import lifecycle, ownership
+from infra.bootstrap.leftovers import Leftovers
 from infra.bootstrap.plan import Plan
 from infra.bootstrap.progress import Progress
+from infra.errors import TrainyardError
 
+NOTHING = Leftovers((), (), (), (), (), (), ())
+LEFT = replace(NOTHING, processes=(12,))
 STEPS = (
     ("preflight", "check"),
     ("packages", "install"),
@@ -104,12 +109,34 @@ def test_down_of_nothing_does_nothing(host: Any, plan: Plan, steps: list[str]) -
     assert steps == []
 
 
-def test_a_file_that_cannot_be_written_is_told_without_a_traceback(
-    host: Any, plan: Plan, steps: list[str], monkeypatch: pytest.MonkeyPatch
+ON_A_FILE = OSError(30, "Read-only file system", "/sys/fs/cgroup/x")
+ON_NONE = OSError(5, "Input/output error")
+
+
+@pytest.mark.parametrize(
+    ("cause", "told"),
+    [(ON_A_FILE, "/sys/fs/cgroup/x: Read-only file system"), (ON_NONE, "Input/output error")],
+    ids=["with a file", "without one"],
+)
+@pytest.mark.parametrize("command", ["up", "down"])
+def test_what_the_system_refuses_is_told_without_a_traceback(
+    host: Any,
+    plan: Plan,
+    steps: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    cause: OSError,
+    told: str,
 ) -> None:
     def fail(*args: object) -> None:
-        raise OSError(30, "Read-only file system", "/sys/fs/cgroup/x")
+        raise cause
 
     monkeypatch.setattr(lifecycle.cgroups, "ensure", fail)
-    with pytest.raises(Exception, match="/sys/fs/cgroup/x: Read-only file system"):
-        up(host, plan)
+    monkeypatch.setattr(lifecycle.cleanup, "remove_cluster", fail)
+    monkeypatch.setattr(
+        lifecycle.leftovers, "find", lambda host, plan: LEFT if command == "down" else NOTHING
+    )
+    with pytest.raises(TrainyardError) as error:
+        getattr(lifecycle, command)(host, plan, progress=Progress(stream=StringIO()))
+    assert error.value.message == told
+    assert str(plan.directories.logs) in error.value.next_step

@@ -52,3 +52,12 @@ def test_pods_are_described_in_the_clusters_own_directory(kernel: Any, plan: Pla
     (path,) = kernel.entries(network.conf_dir(plan))
     assert path.is_relative_to(plan.directories.cluster)
     assert not kernel.exists(Path("/etc/cni"))
+
+
+def test_settings_whose_module_is_not_loaded_after_a_reboot_are_left_out(kernel: Any, plan: Plan) -> None:
+    network.ensure(kernel, plan)
+    kernel.remove(network.SYSCTL / "net/bridge")
+    network.restore_sysctls(kernel, plan)
+    assert kernel.read(FORWARD) == "0"
+    assert not kernel.exists(network.SYSCTL / "net/bridge")
+    network.restore_sysctls(kernel, plan)

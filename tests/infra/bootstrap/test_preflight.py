@@ -12,6 +12,18 @@ from toolchain import tools
 
 HEADER = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
 
+# iptables on a Debian host with Docker, as recorded in kubernetes/kubernetes#72370.
+DOCKERS_FORWARD = """\
+-P FORWARD DROP
+-A FORWARD -j DOCKER-USER
+-A FORWARD -j DOCKER-ISOLATION-STAGE-1
+-A FORWARD -o docker0 -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT
+-A FORWARD -o docker0 -j DOCKER
+-A FORWARD -i docker0 ! -o docker0 -j ACCEPT
+-A FORWARD -i docker0 -o docker0 -j ACCEPT
+"""
+ACCEPT_OUT = "-A FORWARD -o trainyard-pods -j ACCEPT\n"
+
 
 def row(address: str, port: int, state: str = "0A") -> str:
     return f"   0: {address}:{port:04X} 00000000:0000 {state} 00000000:00000000 00:00000000 00000000 0 0 1\n"
@@ -22,8 +34,8 @@ def good(host: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A machine that is ready."""
     found = tools.Finding("any", tools.State.BUILT, Path("/tools/any"))
     monkeypatch.setattr(preflight.tools, "inspect", lambda name: found)
-    for path in packages.NODE.values():
-        host.write(path, "")
+    for package in packages.NODE:
+        host.write(Path("/usr/bin") / package.program, "")
     host.write(Path("/proc/net/tcp"), HEADER)
     host.write(Path("/proc/meminfo"), f"MemTotal: {8 << 20} kB\n")
     host.write(Path("/proc/filesystems"), "nodev\toverlay\n")
@@ -48,12 +60,13 @@ def test_missing_tools_are_named_before_anything_is_changed(
 
 
 def test_all_problems_are_told_at_once(good: Any, plan: Plan) -> None:
-    good.remove(packages.NODE["runc"])
-    good.remove(packages.NODE["nftables"])
+    good.remove(Path("/usr/bin/runc"))
+    for directory in ("/usr/bin", "/usr/sbin"):
+        good.remove(Path(directory) / "nft")
     good.answer("df", output=f"Avail\n{1 << 30}\n")
     with pytest.raises(TrainyardError) as told:
         preflight.check(good, plan)
-    assert "apt-get install --yes --no-install-recommends runc nftables" in str(told.value)
+    assert f"{packages.install_line(['runc', 'nftables'])} (or use --install-packages)" in str(told.value)
     assert "1.0 GiB free" in str(told.value)
 
 
@@ -105,6 +118,56 @@ def test_missing_kernel_features_are_told(good: Any, plan: Plan) -> None:
     good.answer("nft", "list", code=1)
     problems = preflight.kernel_problems(good, plan)
     assert ["memory" in problems[0], "overlay" in problems[1], "nf_tables" in problems[2]] == [True] * 3
+
+
+@pytest.mark.parametrize("program", ["iptables-nft", "iptables-legacy"])
+def test_a_packet_filter_that_drops_what_is_forwarded_is_told(good: Any, plan: Plan, program: str) -> None:
+    filtering(good, program, DOCKERS_FORWARD)
+    (problem,) = preflight.forwarding_problems(good, plan)
+    *_, cure = problem.partition("accept theirs with: ")
+    assert [line.split() for line in cure.split(" && ")] == [
+        [program, "--insert", "FORWARD", way, "trainyard-pods", "--jump", "ACCEPT"] for way in ("-i", "-o")
+    ]
+    with pytest.raises(TrainyardError, match="FORWARD"):
+        preflight.check(good, plan)
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "-P FORWARD ACCEPT\n",
+        DOCKERS_FORWARD.replace("DROP\n", "DROP\n-A FORWARD -i trainyard-pods -j ACCEPT\n" + ACCEPT_OUT),
+    ],
+    ids=["accepts", "accepts the pods'"],
+)
+def test_a_packet_filter_that_lets_pods_through_is_fine(good: Any, plan: Plan, rules: str) -> None:
+    filtering(good, "iptables-nft", rules)
+    assert preflight.forwarding_problems(good, plan) == []
+
+
+def test_half_a_cure_is_told_by_its_other_half(good: Any, plan: Plan) -> None:
+    filtering(good, "iptables-nft", DOCKERS_FORWARD.replace("DROP\n", f"DROP\n{ACCEPT_OUT}"))
+    (problem,) = preflight.forwarding_problems(good, plan)
+    assert "-i trainyard-pods" in problem
+    assert "-o trainyard-pods" not in problem
+
+
+def test_a_packet_filter_without_rules_is_not_asked_for_it_would_make_its_table(
+    good: Any, plan: Plan
+) -> None:
+    for program in ("iptables-nft", "iptables-legacy"):
+        filtering(good, program, DOCKERS_FORWARD)
+    good.write(preflight.LEGACY_TABLES, "nat\n")
+    good.answer("nft", "list", "chain", code=1)
+    assert preflight.forwarding_problems(good, plan) == []
+    assert good.ran("--list-rules") == []
+
+
+def filtering(host: Any, program: str, rules: str) -> None:
+    """Let a machine have these rules in the packet filter of that program."""
+    host.write(Path("/usr/sbin") / program, "")
+    host.write(preflight.LEGACY_TABLES, "filter\n")
+    host.answer(program, "--list-rules", "FORWARD", output=rules)
 
 
 def test_controllers_of_cgroup_v2_are_read_from_its_own_file(good: Any, plan: Plan) -> None:

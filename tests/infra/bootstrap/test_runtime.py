@@ -7,6 +7,7 @@ import pytest
 
 from infra.bootstrap import cgroups, daemons, runtime
 from infra.bootstrap.plan import Plan
+from infra.errors import TrainyardError
 
 
 @pytest.fixture
@@ -49,3 +50,10 @@ def test_containers_are_ended_before_they_are_forgotten(answering: Any, plan: Pl
 def test_capabilities_are_read_from_the_mask(host: Any, mask: str, there: bool) -> None:
     host.write(Path("/proc/self/status"), f"CapInh:\t0\nCapEff:\t{mask}\n")
     assert runtime.has_capability(host, runtime.CAP_SYS_RESOURCE) is there
+
+
+def test_a_refusal_of_containerd_points_at_its_log(host: Any, plan: Plan) -> None:
+    host.answer("ctr", code=1)
+    with pytest.raises(TrainyardError) as told:
+        runtime.ctr(host, plan, "version")
+    assert "containerd.log" in told.value.next_step

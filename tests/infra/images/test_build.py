@@ -29,6 +29,8 @@ def ready(host: Any, plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(ownership, "exclusive", lambda progress: contextlib.nullcontext())
     monkeypatch.setattr(runtime, "running", lambda host, plan: contextlib.nullcontext())
     plan.directories.containerd.mkdir(parents=True)
+    for package in images.debian.RUNTIME:
+        host.write(Path("/usr/bin") / package.program, "")
     names = [tags.trainer_image(), tags.kueue_image(), tags.jobset_image()]
     host.answer("ctr", "images", "list", output="REF\n" + "".join(f"{name} t sha256:aa\n" for name in names))
     host.answer("ctr", "images", "list", "--quiet", output="\n".join(names))
@@ -79,11 +81,41 @@ def test_missing_build_tools_are_named_with_the_command(ready: Any, plan: Plan) 
         build(ready, plan)
 
 
+def test_without_a_container_runtime_nothing_is_started(
+    ready: Any, plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runtime, "running", lambda host, plan: pytest.fail("containerd was started"))
+    ready.remove(Path("/usr/bin/containerd"))
+    ready.remove(Path("/usr/bin/runc"))
+    with pytest.raises(TrainyardError, match="containerd and runc") as told:
+        build(ready, plan)
+    assert images.debian.install_line(["containerd", "runc"]) in told.value.next_step
+    assert "--install-packages" in told.value.next_step
+
+
+def test_the_container_runtime_is_installed_when_asked(ready: Any, plan: Plan) -> None:
+    ready.remove(Path("/usr/bin/runc"))
+    build(ready, plan, install_packages=True)
+    assert ready.ran("apt-get", "install")[0][-1] == "runc"
+
+
+def test_what_the_system_refuses_is_told_without_a_traceback(
+    ready: Any, plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*args: object, **options: object) -> None:
+        raise OSError(28, "No space left on device", "/images/layer.partial")
+
+    monkeypatch.setattr(images.store, "ensure_programs", full)
+    with pytest.raises(TrainyardError, match="No space left on device") as told:
+        build(ready, plan)
+    assert "run the command again" in told.value.next_step
+
+
 def test_too_little_room_is_told_before_the_work(ready: Any, plan: Plan) -> None:
     ready.answer("ctr", "images", "list", "--quiet", output="")
     ready.answer("df", output=f"Avail\n{3 << 30}\n")
-    for path in images.debian.IMAGES.values():
-        ready.write(path, "")
+    for package in images.debian.IMAGES:
+        ready.write(Path("/usr/bin") / package.program, "")
     with pytest.raises(TrainyardError, match="3 GiB free"):
         build(ready, plan)
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,17 @@ def test_without_uv_the_next_step_is_told(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(TrainyardError, match="make setup"):
         packages.find_uv()
+
+
+def test_a_python_without_pip_does_not_hide_the_index(host: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("UV_DEFAULT_INDEX", "PIP_INDEX_URL", "SSL_CERT_FILE", "PIP_CERT"):
+        monkeypatch.delenv(name, raising=False)
+    host.answer("pip", "config", "get", code=1)
+    host.answer("python3", "pip", code=1)
+    host.answer(
+        sys.executable, "pip", "config", "get", "global.index-url", output="https://m.example/simple\n"
+    )
+    assert packages.index_environment(host) == {"UV_DEFAULT_INDEX": "https://m.example/simple"}
 
 
 def test_the_index_of_pip_is_uvs_too(host: Any, monkeypatch: pytest.MonkeyPatch) -> None:

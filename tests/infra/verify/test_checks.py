@@ -196,6 +196,11 @@ def test_missing_network_parts_fail(node: FakeNode, declared: Declared) -> None:
         assert not check(node, declared).passed
 
 
+def test_the_packet_filter_is_asked_also_where_path_lacks_it(node: FakeNode, declared: Declared) -> None:
+    node.answers = {"PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin nft": node.answers["nft"]}
+    assert network.packet_filter(node, declared).passed
+
+
 def test_missing_control_groups_fail(node: FakeNode, declared: Declared) -> None:
     node.files.pop("/sys/fs/cgroup/pids/trainyard/kubepods")
     assert not runtime.control_groups(node, declared).passed

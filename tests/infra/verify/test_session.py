@@ -69,6 +69,15 @@ def test_the_exit_code_says_whether_all_passed(
     assert [one["passed"] for one in json.loads(done.output)] == [True, passed]
 
 
+def test_what_a_check_found_is_shown_as_it_is(cluster: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = "volumes=[data] [/data] :100: \\["
+    outcome = Outcome("node-a", "a", "test_node.py::test_node[clock]", True, words)
+    monkeypatch.setattr(command, "verify", lambda node, transport: [outcome])
+    done = CliRunner().invoke(command.app, ["nodes"], env={"COLUMNS": "200"})
+    assert outcome.title in done.output
+    assert words in done.output
+
+
 def test_without_a_cluster_the_next_step_is_told(places: Path) -> None:
     done = CliRunner().invoke(command.app, ["nodes"])
     assert isinstance(done.exception, TrainyardError)
