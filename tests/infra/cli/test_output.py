@@ -17,14 +17,13 @@ WORDS = "volumes=[data] [/data] :100: \\["
 def test_why_a_run_waits(places: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     row = {"run": "a-1", "state": "queued", "step": None, "loss": None, "speed": None, "why": WORDS}
     monkeypatch.setattr(runs, "_recorded_rows", lambda stack: [row])
-    done = CliRunner().invoke(main.app, ["status", "-s", "[s]"], env={"COLUMNS": "200"})
+    done = CliRunner().invoke(main.app, ["status"], env={"COLUMNS": "200"})
     assert done.exit_code == 0, done.exception
     assert WORDS in done.output
-    assert "stack [s]" in done.output
 
 
 def test_a_stack_without_runs(places: Path) -> None:
-    assert "stack [s] has no runs" in CliRunner().invoke(main.app, ["status", "-s", "[s]"]).output
+    assert "stack local has no runs yet" in CliRunner().invoke(main.app, ["status"]).output
 
 
 def test_an_images_reference(monkeypatch: pytest.MonkeyPatch) -> None:
