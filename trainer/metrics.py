@@ -27,7 +27,7 @@ class Recorder:
         self, directory: Path, config: MetricsConfig, *, run_id: str, rank: int, local_rank: int
     ) -> None:
         self._names = config.names
-        self._rank = rank
+        self._speaks = local_rank == 0
         self._file = _open_lines(directory / METRICS_FILE) if rank == 0 else None
         self._gauges = Gauges(run_id=run_id, rank=rank, names=config.names)
         problem = self._gauges.serve(config.port) if local_rank == 0 and config.port else None
@@ -56,8 +56,8 @@ class Recorder:
         self._write("event", {"event": name, "detail": detail, **fields})
 
     def say(self, line: str, *, any_rank: bool = False) -> None:
-        """Print a line on stdout, from rank 0 unless told otherwise."""
-        if self._rank == 0 or any_rank:
+        """Print a line on stdout, from the first rank of each pod unless told otherwise."""
+        if self._speaks or any_rank:
             sys.stdout.write(line + "\n")
             sys.stdout.flush()
 

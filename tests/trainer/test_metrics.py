@@ -89,3 +89,12 @@ def test_the_environment_names_what_runs() -> None:
     assert snapshot["world_size"] == 2
     assert snapshot["packages"]["torch"]
     assert json.dumps(snapshot)
+
+
+@pytest.mark.parametrize(("rank", "local_rank", "speaks"), [(0, 0, True), (1, 1, False), (2, 0, True)])
+def test_the_log_of_every_pod_follows_the_run(
+    rank: int, local_rank: int, speaks: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recorder = make_recorder(tmp_path, rank=rank, local_rank=local_rank)
+    recorder.progress({"step": 1, "loss": 2.0, "tokens_per_second": 1.0}, num_steps=2)
+    assert ("step 1/2" in capsys.readouterr().out) is speaks
