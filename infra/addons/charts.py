@@ -9,10 +9,11 @@ from infra import versions
 from toolchain import tools
 
 VERSIONS = {"kueue": versions.KUEUE, "jobset": versions.JOBSET}
+DEFINITIONS_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 DEFINITIONS = {
-    "jobset": ["jobsets.jobset.x-k8s.io"],
+    "jobset": [f"{DEFINITIONS_PATH}/jobsets.jobset.x-k8s.io"],
     "kueue": [
-        f"{kind}.kueue.x-k8s.io"
+        f"{DEFINITIONS_PATH}/{kind}.kueue.x-k8s.io"
         for kind in (
             "admissionchecks",
             "clusterqueues",
@@ -27,6 +28,10 @@ DEFINITIONS = {
             "workloads",
         )
     ],
+}
+CONTROLLERS = {
+    "jobset": "/apis/apps/v1/namespaces/jobset-system/deployments/jobset-controller",
+    "kueue": "/apis/apps/v1/namespaces/kueue-system/deployments/kueue-controller-manager",
 }
 CONTROLLER_RESOURCES = {"requests": {"cpu": "50m", "memory": "128Mi"}, "limits": {"memory": "512Mi"}}
 

@@ -11,7 +11,7 @@ import pulumi_kubernetes as k8s
 from infra import naming
 from infra.addons import charts
 from infra.addons.charts import Chart
-from infra.provider.resources import AdmissionReady, DefinitionsReady
+from infra.provider.resources import AdmissionReady, ConditionsReady
 from infra.settings.places import Team
 
 API = "kueue.x-k8s.io/v1beta2"
@@ -35,6 +35,9 @@ PROBE_JOBSET = {
         ]
     },
 }
+CHART, SERVICE = "kubernetes:helm.sh/v4:Chart", "kubernetes:core/v1:Service"
+SERVED_API = "kubernetes:apiregistration.k8s.io/v1:APIService"
+DEFINITION = "kubernetes:apiextensions.k8s.io/v1:CustomResourceDefinition"
 PRIORITIES = {"low": -100, "normal": 0, "high": 100}
 
 
@@ -105,11 +108,20 @@ def _controller(
         metadata={"name": f"{name}-system", "labels": {"pod-security.kubernetes.io/enforce": "restricted"}},
         opts=pulumi.ResourceOptions(parent=parent),
     )
-    definitions = DefinitionsReady(
+    within = pulumi.ResourceOptions(parent=parent)
+    definitions = ConditionsReady(
         f"{name}-definitions",
         kubeconfig=args.kubeconfig,
-        names=charts.DEFINITIONS[name],
-        opts=pulumi.ResourceOptions(parent=parent),
+        paths=charts.DEFINITIONS[name],
+        condition="Established",
+        opts=within,
+    )
+    controller = ConditionsReady(
+        f"{name}-controller",
+        kubeconfig=args.kubeconfig,
+        paths=[charts.CONTROLLERS[name]],
+        condition="Available",
+        opts=within,
     )
     return k8s.helm.v4.Chart(
         name,
@@ -118,26 +130,31 @@ def _controller(
         version=chart.version,
         values=charts.merge(values, chart.image_values),
         opts=pulumi.ResourceOptions(
-            parent=parent, depends_on=[namespace], transforms=[_in_order(definitions)]
+            parent=parent, depends_on=[namespace], transforms=[_in_order(definitions, controller)]
         ),
     )
 
 
-def _in_order(definitions: pulumi.Resource) -> pulumi.ResourceTransform:
-    """The controller after its definitions; Services at once, whose webhooks AdmissionReady asks."""
+def _in_order(definitions: pulumi.Resource, controller: pulumi.Resource) -> pulumi.ResourceTransform:
+    """Definitions, the rest, and last the API that the controller serves.
+
+    A controller that starts before its definitions fails and backs off. An API that is announced before
+    somebody serves it slows down whoever asks which APIs there are, as the provider does all the time.
+    """
 
     def transform(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTransformResult | None:
-        if args.type_ == "kubernetes:apps/v1:Deployment":
-            after = pulumi.ResourceOptions(depends_on=[definitions])
-            return pulumi.ResourceTransformResult(args.props, pulumi.ResourceOptions.merge(args.opts, after))
-        if args.type_ == "kubernetes:core/v1:Service":
-            return pulumi.ResourceTransformResult(_without_waiting(args.props), args.opts)
-        return None
+        if args.type_ in (CHART, DEFINITION):
+            return None
+        first = controller if args.type_ == SERVED_API else definitions
+        props = _without_waiting(args.props) if args.type_ in (SERVICE, SERVED_API) else args.props
+        after = pulumi.ResourceOptions(depends_on=[first])
+        return pulumi.ResourceTransformResult(props, pulumi.ResourceOptions.merge(args.opts, after))
 
     return transform
 
 
 def _without_waiting(props: Mapping[str, Any]) -> dict[str, Any]:
+    """Services count as created at once: AdmissionReady asks whether they work, ten quiet seconds do not."""
     annotations = {**props["metadata"].get("annotations", {}), "pulumi.com/skipAwait": "true"}
     return {**props, "metadata": {**props["metadata"], "annotations": annotations}}
 

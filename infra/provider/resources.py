@@ -7,7 +7,7 @@ import pulumi
 
 START_TIMEOUT_SECONDS = 100
 ADMISSION_TIMEOUT_SECONDS = 60
-DEFINITIONS_TIMEOUT_SECONDS = 120
+CONDITIONS_TIMEOUT_SECONDS = 180
 
 
 class RunStart(pulumi.CustomResource):
@@ -26,18 +26,19 @@ class RunStart(pulumi.CustomResource):
         super().__init__("trainyard:index:RunStart", name, properties, opts)
 
 
-class DefinitionsReady(pulumi.CustomResource):
-    """Created once the API server serves all custom resource definitions of these names."""
+class ConditionsReady(pulumi.CustomResource):
+    """Created once the objects at all API paths exist and their condition of a type is true."""
 
     def __init__(
-        self, name: str, *, kubeconfig: Path, names: list[str], opts: pulumi.ResourceOptions
+        self, name: str, *, kubeconfig: Path, paths: list[str], condition: str, opts: pulumi.ResourceOptions
     ) -> None:
         properties = {
             "kubeconfig": str(kubeconfig),
-            "names": names,
-            "timeoutSeconds": DEFINITIONS_TIMEOUT_SECONDS,
+            "paths": paths,
+            "condition": condition,
+            "timeoutSeconds": CONDITIONS_TIMEOUT_SECONDS,
         }
-        super().__init__("trainyard:index:DefinitionsReady", name, properties, opts)
+        super().__init__("trainyard:index:ConditionsReady", name, properties, opts)
 
 
 class AdmissionReady(pulumi.CustomResource):

@@ -3,8 +3,8 @@
 `trainyard:index:RunStart` has the inputs kubeconfig, namespace, name and timeoutSeconds. Creating it waits
 until the run of that name runs or is queued, and fails with the pod's own event when the pods cannot start.
 `trainyard:index:AdmissionReady` has the inputs kubeconfig, path, item and timeoutSeconds. Creating it waits
-until the webhooks that judge such an item answer. `trainyard:index:DefinitionsReady` has the inputs
-kubeconfig, names and timeoutSeconds. Creating it waits until the API server serves these definitions.
+until the webhooks that judge such an item answer. `trainyard:index:ConditionsReady` has the inputs
+kubeconfig, paths, condition and timeoutSeconds. Creating it waits until this condition of all is true.
 
 Previews contact no cluster. The resources own nothing in the cluster, so deleting them does nothing.
 """
@@ -24,13 +24,13 @@ from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc
 from infra.errors import TrainyardError
 from infra.kube import Cluster
 from infra.provider.admission import wait_until_admitted
-from infra.provider.definitions import wait_until_established
+from infra.provider.conditions import wait_until_true
 from infra.runs.start import observe, wait_until_started
 
 VERSION = "0.1.0"
 PARENT_POLL_SECONDS = 1.0
 Pause: TypeAlias = Callable[[float], None]
-IDENTITY = ("namespace", "name", "names", "path")
+IDENTITY = ("namespace", "name", "path", "paths")
 
 
 class WaitingProvider(provider_pb2_grpc.ResourceProviderServicer):
@@ -104,16 +104,18 @@ def _admission(cluster: Cluster, wanted: dict[str, Any], pause: Pause) -> tuple[
     return str(wanted["path"]), {}
 
 
-def _definitions(cluster: Cluster, wanted: dict[str, Any], pause: Pause) -> tuple[str, dict[str, str]]:
+def _conditions(cluster: Cluster, wanted: dict[str, Any], pause: Pause) -> tuple[str, dict[str, str]]:
     timeout_seconds = float(wanted["timeoutSeconds"])
-    wait_until_established(cluster, wanted["names"], timeout_seconds=timeout_seconds, pause=pause)
-    return ",".join(wanted["names"]), {}
+    wait_until_true(
+        cluster, wanted["paths"], wanted["condition"], timeout_seconds=timeout_seconds, pause=pause
+    )
+    return ",".join(wanted["paths"]), {}
 
 
 WAITS: dict[str, Callable[[Cluster, dict[str, Any], Pause], tuple[str, dict[str, str]]]] = {
     "trainyard:index:RunStart": _start,
     "trainyard:index:AdmissionReady": _admission,
-    "trainyard:index:DefinitionsReady": _definitions,
+    "trainyard:index:ConditionsReady": _conditions,
 }
 
 
