@@ -35,9 +35,8 @@ PROBE_JOBSET = {
         ]
     },
 }
-CHART, SERVICE = "kubernetes:helm.sh/v4:Chart", "kubernetes:core/v1:Service"
+CONTROLLER, SERVICE = "kubernetes:apps/v1:Deployment", "kubernetes:core/v1:Service"
 SERVED_API = "kubernetes:apiregistration.k8s.io/v1:APIService"
-DEFINITION = "kubernetes:apiextensions.k8s.io/v1:CustomResourceDefinition"
 PRIORITIES = {"low": -100, "normal": 0, "high": 100}
 
 
@@ -136,18 +135,16 @@ def _controller(
 
 
 def _in_order(definitions: pulumi.Resource, controller: pulumi.Resource) -> pulumi.ResourceTransform:
-    """Definitions, the rest, and last the API that the controller serves.
+    """The controller after its definitions, and last the API that it serves.
 
     A controller that starts before its definitions fails and backs off. An API that is announced before
     somebody serves it slows down whoever asks which APIs there are, as the provider does all the time.
     """
+    first = {CONTROLLER: definitions, SERVED_API: controller}
 
     def transform(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTransformResult | None:
-        if args.type_ in (CHART, DEFINITION):
-            return None
-        first = controller if args.type_ == SERVED_API else definitions
         props = _without_waiting(args.props) if args.type_ in (SERVICE, SERVED_API) else args.props
-        after = pulumi.ResourceOptions(depends_on=[first])
+        after = pulumi.ResourceOptions(depends_on=[first[args.type_]] if args.type_ in first else [])
         return pulumi.ResourceTransformResult(props, pulumi.ResourceOptions.merge(args.opts, after))
 
     return transform

@@ -18,7 +18,7 @@ def wait_until_true(
     clock: Callable[[], float] = time.monotonic,
     pause: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Wait until all objects exist with a true condition; raises `TrainyardError` naming those that do not."""
+    """Wait until all objects exist with a true condition; raises `TrainyardError` naming the others."""
     deadline = clock() + timeout_seconds
     missing = list(paths)
     while missing := [

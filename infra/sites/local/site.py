@@ -11,6 +11,8 @@ from infra.settings.places import LocalSite
 from infra.sites.local import place
 from infra.sites.site import ClusterAccess, Site, Volume
 
+REQUESTS_PER_SECOND = 500
+
 
 def local_site(settings: LocalSite, *, opts: pulumi.ResourceOptions | None = None) -> Site:
     """This machine's cluster as a site."""
@@ -39,6 +41,10 @@ def _provider(settings: LocalSite, kubeconfig: Path, *, opts: pulumi.ResourceOpt
         kubeconfig=str(kubeconfig),
         cluster_identifier=f"trainyard-{name}",
         delete_unreachable=True,
+        # It asks which APIs there are after each new definition; at 50 requests a second that took half a minute.
+        kube_client_settings=k8s.KubeClientSettingsArgs(
+            qps=REQUESTS_PER_SECOND, burst=2 * REQUESTS_PER_SECOND
+        ),
         opts=opts,
     )
 
