@@ -41,7 +41,7 @@ def _provider(settings: LocalSite, kubeconfig: Path, *, opts: pulumi.ResourceOpt
         kubeconfig=str(kubeconfig),
         cluster_identifier=f"trainyard-{name}",
         delete_unreachable=True,
-        # It asks which APIs there are after each new definition; at 50 requests a second that took half a minute.
+        # It asks which APIs there are after each new definition: at 50 requests a second, half a minute.
         kube_client_settings=k8s.KubeClientSettingsArgs(
             qps=REQUESTS_PER_SECOND, burst=2 * REQUESTS_PER_SECOND
         ),
