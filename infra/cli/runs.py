@@ -74,7 +74,7 @@ def wait(stack: StackOption = "local") -> None:
         verdict = follow(cluster, jobset)
         record = archive.archive_run(cluster, jobset, stack=stack)
         print_summary(record, _write_report(record["run_id"]))
-        failed += [record["run_id"]] if verdict.state == "failed" else []
+        failed += [record["run_id"]] if verdict.state in ("failed", "stuck") else []
     if failed:
         raise TrainyardError(f"{', '.join(failed)} failed", next_step=f"trainyard logs {failed[0]}")
 

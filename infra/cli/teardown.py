@@ -57,8 +57,12 @@ def _end_runs(cluster: Cluster, *, stack: str, stop: bool) -> None:
         if stop:
             archive.archive_run(cluster, jobset, stack=stack)
             stop_run(cluster, jobset)
-        else:
-            follow(cluster, jobset)
+        elif follow(cluster, jobset).state == "stuck":
+            name = jobset["metadata"]["name"]
+            raise TrainyardError(
+                f"the pods of {name} cannot start, so it will not end by itself (see above)",
+                next_step=f"correct the cause, or trainyard teardown --stack {stack} --stop",
+            )
         record = archive.archive_run(cluster, jobset, stack=stack)
         print_line(f"{record['run_id']}: {record['status']}; record: {records.record_dir(record['run_id'])}")
 

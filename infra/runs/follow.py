@@ -11,6 +11,7 @@ from infra.runs import records
 from infra.runs.start import Verdict, judge, observe
 
 POLL_SECONDS = 2.0
+STUCK_SECONDS = 120.0
 ENDED = ("finished", "failed", "stopped")
 
 
@@ -24,13 +25,19 @@ def follow(
     cluster: Cluster,
     jobset: dict[str, Any],
     *,
+    clock: Callable[[], float] = time.monotonic,
     pause: Callable[[float], None] = time.sleep,
     log: Callable[[str], None] = lambda line: print_line(line),
 ) -> Verdict:
-    """Wait until the run has ended, printing its state and its newest step as they change."""
-    run_id, shown = jobset["metadata"]["name"], ""
+    """Wait until the run has ended, printing its state and its newest step as they change.
+
+    A run whose pods have been unable to start for two minutes is given up: the verdict is then `stuck`.
+    """
+    run_id, shown, moving = jobset["metadata"]["name"], "", clock()
     while True:
-        seen = patiently(lambda: observe(cluster, jobset["metadata"]["namespace"], run_id), pause=pause)
+        seen = patiently(
+            lambda: observe(cluster, jobset["metadata"]["namespace"], run_id), clock=clock, pause=pause
+        )
         if seen.jobset is None:
             raise TrainyardError(f"run {run_id} is gone from the cluster", next_step="trainyard status")
         verdict = judge(seen)
@@ -39,6 +46,10 @@ def follow(
             log(line)
             shown = line
         if verdict.state in ENDED:
+            return verdict
+        if verdict.state != "stuck":
+            moving = clock()
+        elif clock() - moving >= STUCK_SECONDS:
             return verdict
         pause(POLL_SECONDS)
 

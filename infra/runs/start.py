@@ -1,5 +1,6 @@
 """Whether a run has started, waits in its queue, or cannot start: judged from what the cluster says."""
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ HOPELESS = (
     "RunContainerError",
 )
 POLL_SECONDS = 0.5
+ECHO = re.compile(r"Error: \w+")
 
 
 @dataclass(frozen=True)
@@ -154,6 +156,8 @@ def _event_line(pod: dict[str, Any], events: list[dict[str, Any]]) -> str | None
 
 def _latest_event(pod: dict[str, Any], events: list[dict[str, Any]]) -> str | None:
     mine = [e for e in events if e["involvedObject"].get("uid") == pod["metadata"].get("uid")]
+    # The kubelet sends `Error: ErrImagePull` after the event that says why.
+    mine = [e for e in mine if not ECHO.fullmatch(e["message"])] or mine
     mine.sort(key=lambda e: e.get("lastTimestamp") or e.get("eventTime") or "")
     return f"{mine[-1]['reason']}: {mine[-1]['message']}" if mine else None
 

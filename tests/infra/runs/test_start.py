@@ -80,6 +80,17 @@ def test_a_pod_that_cannot_start_fails_with_its_newest_event(reason: str, place:
     assert verdict.reason.endswith(f"{reason}: Failed: image x is not present")
 
 
+def test_the_event_that_says_why_wins_over_its_echo() -> None:
+    events = [
+        event(0, "Failed", "Failed to pull image x", "1"),
+        event(0, "Failed", "Error: ErrImagePull", "1"),
+    ]
+    stuck = pod(0, init={"waiting": {"reason": "ErrImagePull"}})
+    assert judge(Snapshot(JOBSET, ADMITTED, [stuck], events)).reason.endswith("Failed to pull image x")
+    only = judge(Snapshot(JOBSET, ADMITTED, [stuck], events[1:]))
+    assert only.reason.endswith("Failed: Error: ErrImagePull")
+
+
 def test_a_data_check_that_fails_shows_its_own_words() -> None:
     failed = pod(0, init={"terminated": {"exitCode": 78, "message": "train-00000.bin: checksum differs\n"}})
     verdict = judge(Snapshot(JOBSET, ADMITTED, [failed], []))
