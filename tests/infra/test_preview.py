@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,7 @@ def test_a_log_that_was_cut_short_is_no_verdict() -> None:
 @pytest.mark.full
 def test_before_the_cluster_exists_a_preview_shows_the_whole_plan(tmp_path: Path) -> None:
     variables = os.environ | {"TRAINYARD_STATE": str(tmp_path), "KUBECONFIG": str(tmp_path / "absent")}
-    command = ["trainyard", "preview", "--stack", "local"]
+    command = [str(Path(sys.executable).with_name("trainyard")), "preview", "--stack", "local"]
     done = subprocess.run(command, cwd=paths.REPOSITORY, env=variables, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     found = re.search(r"^(\d+) changes, \1 to create$", done.stdout, re.MULTILINE)

@@ -112,7 +112,8 @@ def test_a_cancelled_wait_ends_at_once(plugin: Any, monkeypatch: pytest.MonkeyPa
 
 
 def test_the_plugin_ends_with_the_engine() -> None:
-    start = "subprocess.Popen(['pulumi-resource-trainyard'])"
+    program_file = str(Path(sys.executable).with_name("pulumi-resource-trainyard"))
+    start = f"subprocess.Popen([{program_file!r}])"
     program = f"import subprocess, sys; print({start}.pid, flush=True); sys.stdin.read()"
     engine = subprocess.Popen(
         [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
