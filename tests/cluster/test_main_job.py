@@ -137,7 +137,7 @@ def test_an_up_whose_pods_cannot_start_fails_soon_with_the_pods_own_event(job: J
 def test_down_keeps_the_vault_and_leaves_nothing_else(job: Job) -> None:
     said = job.run("make", "down")
     assert re.search(r"0 processes, 0 mounts, 0 namespaces", said.stdout + said.stderr)
-    record = next((job.state / "vault" / "records").glob("*/record.json"))
+    record = next((job.state / "vault" / "records").glob("first-words-*/record.json"))
     assert json.loads(record.read_text(encoding="utf-8"))["status"] == "finished"
     assert list((job.state / "vault" / "checkpoints").glob("*/step-*/COMMITTED"))
     assert "loss" in job.run(".venv/bin/trainyard", "logs", record.parent.name).stdout
